@@ -7,7 +7,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "autosched/analysis/join_chain.hpp"
+#include "autosched/analysis/reads/join_chain.hpp"
 #include "runtime/graph/graph.hpp"
 
 namespace adjit::sched {

@@ -16,11 +16,6 @@
 namespace adjit::sched {
 namespace {
 
-bool is_kernel(const Program& program, size_t stage) {
-  const std::optional<NestPath> path = find_nest(program, stage);
-  return path && path->steps.empty() && nest_at(program, *path).attached.empty();
-}
-
 // Whether a stage reads a tensor at its own points, and at all of them.
 bool reads_point_by_point(const LoweredGraph& graph, const Stage& stage, TensorId tensor) {
   const std::vector<int64_t>& shape = graph.info(tensor).shape;
@@ -39,7 +34,7 @@ std::optional<size_t> epilogue_of(const Program& program, size_t product) {
   const LoweredGraph& graph = program.graph;
   const TensorId result = graph.stages[product].results.front();
   const std::vector<size_t>& readers = program.readers[result.value];
-  if (!is_kernel(program, product) || readers.size() != 1 || !is_kernel(program, readers.front()) ||
+  if (!is_alone(program, product) || readers.size() != 1 || !is_alone(program, readers.front()) ||
       std::ranges::find(graph.outputs, result) != graph.outputs.end())
     return std::nullopt;
   const Stage& reader = graph.stages[readers.front()];

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "autosched/analysis/join_chain.hpp"
-#include "autosched/analysis/select_axis.hpp"
+#include "autosched/analysis/reads/join_chain.hpp"
+#include "autosched/analysis/reads/select_axis.hpp"
 #include "autosched/gpu/block_loops.hpp"
 #include "autosched/gpu/thread_loops.hpp"
 #include "autosched/moves/attachment.hpp"
@@ -31,6 +31,18 @@ double points_of(std::span<const int64_t> spans) {
   double points = 1;
   for (int64_t span : spans) points *= static_cast<double>(std::max<int64_t>(span, 1));
   return points;
+}
+
+bool is_reduction(const LoweredGraph& graph, size_t stage) {
+  return graph.stages[stage].domain.reduction_rank() > 0;
+}
+
+// Whether a nest, or one attached to it, reduces.
+bool has_reduction(const LoweredGraph& graph, const Nest& host) {
+  return is_reduction(graph, host.stage) ||
+         std::ranges::any_of(host.attached, [&](const Nest::Attached& attached) {
+           return is_reduction(graph, attached.nest.stage);
+         });
 }
 
 class RowFuser {
@@ -129,17 +141,8 @@ class RowFuser {
   // pass's.
   bool may_reduce(size_t stage, const Nest& host) const {
     const auto points = [&](size_t s) { return box_points(program_.graph.stages[s].domain); };
-    return is_reduction(stage) || has_reduction(host) ||
+    return is_reduction(program_.graph, stage) || has_reduction(program_.graph, host) ||
            points(stage) * kWarpThreads <= points(host.stage);
-  }
-  bool is_reduction(size_t stage) const {
-    return program_.graph.stages[stage].domain.reduction_rank() > 0;
-  }
-  bool has_reduction(const Nest& host) const {
-    return is_reduction(host.stage) ||
-           std::ranges::any_of(host.attached, [&](const Nest::Attached& attached) {
-             return is_reduction(attached.nest.stage);
-           });
   }
 
   // There are blocks enough, or a block is done soon.
@@ -169,7 +172,7 @@ class RowFuser {
   // of each of the lanes of neighbouring results. Nests do so one after the other.
   int64_t exchanged_bytes(size_t s) const {
     const Stage& stage = program_.graph.stages[s];
-    if (!is_reduction(s)) return 0;
+    if (!is_reduction(program_.graph, s)) return 0;
     const std::optional<size_t> along = contiguous_axis(program_.graph, stage);
     const bool lanes = along && *along < stage.domain.output_rank;
     int64_t bytes = 0;
@@ -204,7 +207,7 @@ class RowFuser {
     const Nest& nest = nest_of_root(host);
     if (nest.attached.empty()) return true;
     // Numbers of rows that no reduction has made save a launch, and cost the flat mapping.
-    if (!has_reduction(nest)) return false;
+    if (!has_reduction(program_.graph, nest)) return false;
     const size_t depth = nest.attached.front().depth;
     double row = 1, blocks = 1;
     for (size_t l = 0; l < depth; ++l) blocks *= static_cast<double>(nest.loops[l].trips);

@@ -110,15 +110,14 @@ bool fits_in_blocks(const Program& program, size_t root, const GpuMachine& machi
 // The loops of a kernel that is a product, or in which one is computed tile by tile; nullopt where
 // it is none, or shared memory does not hold its tiles.
 std::optional<Program> tiled_loops(const Program& program, size_t root, const GpuMachine& machine) {
-  const bool is_alone = nest_of(program, root).attached.empty();
-  const std::optional<size_t> product = is_alone ? root : product_of_epilogue(program, root);
+  const bool alone = nest_of(program, root).attached.empty();
+  const std::optional<size_t> product = alone ? root : product_of_epilogue(program, root);
   if (!product) return std::nullopt;
   const std::optional<ProductTile> tile =
       product_tile(program.graph, program.graph.stages[*product], machine);
   if (!tile) return std::nullopt;
   const TensorId result = program.graph.stages[root].results.front();
-  Program made =
-      is_alone ? product_loops(program, root, *tile) : epilogue_loops(program, root, *tile);
+  Program made = alone ? product_loops(program, root, *tile) : epilogue_loops(program, root, *tile);
   const size_t now = defining_stages(made.graph)[result.value];
   return fits_in_blocks(made, now, machine) ? std::optional(std::move(made)) : std::nullopt;
 }

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "autosched/analysis/join_chain.hpp"
+#include "autosched/analysis/reads/join_chain.hpp"
 #include "autosched/analysis/work.hpp"
 #include "autosched/machine/thresholds.hpp"
 #include "autosched/moves/moves.hpp"

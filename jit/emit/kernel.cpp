@@ -6,7 +6,7 @@
 #include <optional>
 #include <variant>
 
-#include "autosched/analysis/join_chain.hpp"
+#include "autosched/analysis/reads/join_chain.hpp"
 #include "autosched/analysis/shared_buffers.hpp"
 #include "autosched/program/nests.hpp"
 #include "autosched/program/threads.hpp"

@@ -185,18 +185,6 @@ void NestLoops::segment(size_t k, Value* lo, Value* hi) {
   });
 }
 
-// The trips of a loop of few, one behind the other.
-Carried NestLoops::unrolled(size_t k, int64_t lo, int64_t hi, Carried carried) {
-  const Loop& loop = loops_[k];
-  for (int64_t trip = lo; trip < hi; ++trip) {
-    kernel_.variables.bind_fixed(loop.variable, trip * loop.step);
-    carried = guarded(k, std::move(carried));
-    threads_.bind_inside(k);
-    nest_.body.forget();
-  }
-  return carried;
-}
-
 // The trips [lo, hi) of a loop, counted in 32 bits where numbers are narrow.
 Carried NestLoops::iterations(size_t k, Value* lo, Value* hi, bool at_least_once, Carried carried) {
   if (kernel_.index.narrow() && loops_[k].trips < INT32_MAX) {
@@ -210,8 +198,15 @@ Carried NestLoops::iterations(size_t k, Value* lo, Value* hi, bool at_least_once
   const auto* begin = llvm::dyn_cast<llvm::ConstantInt>(lo);
   const auto* end = llvm::dyn_cast<llvm::ConstantInt>(hi);
   if (shape_.nest->buffers > 1 && begin && end &&
-      end->getSExtValue() - begin->getSExtValue() <= kFewTrips)
-    return unrolled(k, begin->getSExtValue(), end->getSExtValue(), std::move(carried));
+      end->getSExtValue() - begin->getSExtValue() <= kFewTrips) {
+    for (int64_t trip = begin->getSExtValue(); trip < end->getSExtValue(); ++trip) {
+      kernel_.variables.bind_fixed(loops_[k].variable, trip * loops_[k].step);
+      carried = guarded(k, std::move(carried));
+      threads_.bind_inside(k);
+      nest_.body.forget();
+    }
+    return carried;
+  }
   Pipeline pipeline(nest_, k, compute_);
   pipeline.begin(lo, hi);
   return emit_loop(kernel_.builder, kernel_.scopes, lo, hi, at_least_once, std::move(carried),

@@ -38,7 +38,6 @@ class NestLoops {
   void segment(size_t loop, llvm::Value* lo, llvm::Value* hi);
   Carried iterations(size_t loop, llvm::Value* lo, llvm::Value* hi, bool at_least_once,
                      Carried carried);
-  Carried unrolled(size_t loop, int64_t lo, int64_t hi, Carried carried);
   Carried guarded(size_t loop, Carried carried);
   llvm::Value* trips_before(size_t loop, llvm::Value* points);
   struct Bounds {

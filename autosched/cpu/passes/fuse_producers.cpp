@@ -6,8 +6,8 @@
 #include <unordered_set>
 
 #include "autosched/analysis/access.hpp"
-#include "autosched/analysis/join_chain.hpp"
-#include "autosched/analysis/select_axis.hpp"
+#include "autosched/analysis/reads/join_chain.hpp"
+#include "autosched/analysis/reads/select_axis.hpp"
 #include "autosched/machine/thresholds.hpp"
 #include "autosched/moves/attachment.hpp"
 #include "autosched/moves/moves.hpp"

@@ -5,8 +5,8 @@
 #include <limits>
 #include <unordered_map>
 
-#include "autosched/analysis/gather_access.hpp"
-#include "autosched/analysis/select_axis.hpp"
+#include "autosched/analysis/reads/gather_access.hpp"
+#include "autosched/analysis/reads/select_axis.hpp"
 #include "autosched/analysis/work.hpp"
 #include "autosched/cpu/tile/loads.hpp"
 #include "autosched/machine/thresholds.hpp"

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "autosched/analysis/gather_access.hpp"
+#include "autosched/analysis/reads/gather_access.hpp"
 #include "autosched/cpu/tile/window_reuse.hpp"
 #include "autosched/machine/thresholds.hpp"
 

@@ -5,7 +5,7 @@
 #include <bit>
 #include <cstdlib>
 
-#include "autosched/analysis/gather_access.hpp"
+#include "autosched/analysis/reads/gather_access.hpp"
 
 namespace adjit::sched {
 namespace {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "autosched/analysis/gather_access.hpp"
+#include "autosched/analysis/reads/gather_access.hpp"
 #include "autosched/analysis/work.hpp"
 #include "autosched/cpu/tile/loads.hpp"
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <span>
 
-#include "autosched/analysis/gather_access.hpp"
+#include "autosched/analysis/reads/gather_access.hpp"
 #include "jit/emit/addresses/lane_addresses.hpp"
 #include "jit/emit/ir/lane_memory.hpp"
 #include "jit/emit/ir/transpose.hpp"

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "autosched/analysis/join_chain.hpp"
+#include "autosched/analysis/reads/join_chain.hpp"
 #include "jit/emit/shape/index_forms.hpp"
 #include "runtime/graph/graph.hpp"
 

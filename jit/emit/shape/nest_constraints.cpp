@@ -58,10 +58,10 @@ NestConstraints::NestConstraints(const Program& program, const NestShape& shape,
     const bool reaches_out = first_points[a].hi + shape.nest->spans[a] > domain.extents[a];
     const Affine before_end = Affine::variable(a, -1, domain.extents[a] - 1);
     // Points past the end that read something all the same are computed, too.
-    if ((shape.is_whole(a) || reaches_out) && is_cooperative(*shape.stage, *shape.nest) &&
+    if ((shape.whole_tiles[a] || reaches_out) && is_cooperative(*shape.stage, *shape.nest) &&
         points_of_threads(*shape.nest, a) > 1 && reads_buffers_of_tiles(program, *shape.nest, a)) {
-      if (shape.is_whole(a) || whole) has_place.push_back({before_end, false});
-    } else if (shape.is_whole(a) || reaches_out) {
+      if (shape.whole_tiles[a] || whole) has_place.push_back({before_end, false});
+    } else if (shape.whole_tiles[a] || reaches_out) {
       clip(before_end);
     }
   }

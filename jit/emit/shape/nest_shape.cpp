@@ -150,7 +150,7 @@ bool NestShape::divides_by(const Affine& form, size_t loop) const {
 }
 
 bool NestShape::covers_tile(size_t loop) const {
-  if (is_whole(nest->loops[loop].axis)) return false;
+  if (whole_tiles[nest->loops[loop].axis]) return false;
   for (size_t k = tile_begin; k < nest->loops.size(); ++k)
     if (nest->loops[k].axis == nest->loops[loop].axis) {
       for (size_t inner = loop + 1; inner < tile_begin; ++inner)

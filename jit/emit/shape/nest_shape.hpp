@@ -38,8 +38,6 @@ class NestShape {
   bool uses_reduction(const Affine& form) const;
   /// Whether the loop steps over whole tiles of its axis, of which the last one may be shorter.
   bool covers_tile(size_t loop) const;
-  /// Whether the tile has all its points also past the axis' end (takes_whole_tiles, threads.hpp).
-  bool is_whole(size_t axis) const { return whole_tiles[axis]; }
   /// Points left for the loop and those inside it, before the cap by its own trips: over the
   /// variables of the loops outside.
   Affine available(size_t loop) const;
@@ -78,7 +76,9 @@ class NestShape {
   unsigned lanes = 1;
   std::vector<size_t> unrolled_loops;  // of the tile, in order
   std::vector<int64_t> tile_points;    // per axis, of a whole tile inside the nest's span
-  std::vector<bool> whole_tiles;       // per axis
+  // Per axis, whether the tile has all its points also past the end (takes_whole_tiles,
+  // threads.hpp).
+  std::vector<bool> whole_tiles;
   bool empty_reduction = false;
 };
 

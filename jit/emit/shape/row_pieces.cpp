@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "autosched/analysis/gather_access.hpp"
+#include "autosched/analysis/reads/gather_access.hpp"
 #include "jit/emit/shape/instance_number.hpp"
 
 namespace adjit::emit {

@@ -28,7 +28,7 @@ std::vector<Interval> first_points(const KernelContext& kernel, const Nest& nest
 std::vector<Interval> axis_ranges(std::vector<Interval> first_points, const NestShape& shape) {
   for (size_t a = 0; a < first_points.size(); ++a) {
     int64_t points = shape.nest->spans[a];
-    if (shape.is_whole(a)) {
+    if (shape.whole_tiles[a]) {
       const int64_t whole = points_of_threads(*shape.nest, a);
       points = ceil_div(points, whole) * whole;
     }

@@ -39,21 +39,16 @@ ThreadBlock::ThreadBlock(llvm::IRBuilder<>& builder, int64_t threads, std::vecto
 
 Value* ThreadBlock::shared(const Key& key, int64_t bytes) {
   const auto [at, is_new] = offsets_.try_emplace(key, shared_bytes_);
-  if (is_new) take(bytes);
-  return pointer_at(at->second);
+  return array_at(at->second, is_new ? bytes : 0);
 }
 
 Value* ThreadBlock::exchanged(size_t number, int64_t bytes) {
   const auto [at, is_new] = exchanges_.try_emplace({number, bytes}, shared_bytes_);
-  if (is_new) take(bytes);
-  return pointer_at(at->second);
+  return array_at(at->second, is_new ? bytes : 0);
 }
 
-void ThreadBlock::take(int64_t bytes) {
-  shared_bytes_ = checked_add(shared_bytes_, sched::shared_size(bytes));
-}
-
-Value* ThreadBlock::pointer_at(int64_t offset) {
+Value* ThreadBlock::array_at(int64_t offset, int64_t new_bytes) {
+  shared_bytes_ = checked_add(shared_bytes_, sched::shared_size(new_bytes));
   llvm::Module& module = *builder_.GetInsertBlock()->getModule();
   return builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), shared_memory(module),
                                              static_cast<uint64_t>(offset));

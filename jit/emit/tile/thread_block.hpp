@@ -57,8 +57,7 @@ class ThreadBlock {
   void before_reading_all();
 
  private:
-  void take(int64_t bytes);
-  llvm::Value* pointer_at(int64_t offset);
+  llvm::Value* array_at(int64_t offset, int64_t new_bytes);
 
   static constexpr uint32_t kExchange = UINT32_MAX;  // among buffers: what exchanges go through
 

@@ -12,7 +12,7 @@
 namespace adjit::sched {
 namespace {
 
-std::string axes_of(const std::string& value) {
+std::string axes_moving(const std::string& value) {
   const Graph graph =
       parse_graph("def f(float(64) x, int64(64) p) -> (y) {\n  y(i, j, k) = " + value +
                   " where i in 0:4, j in 0:3, k in 0:2\n}");
@@ -24,19 +24,19 @@ std::string axes_of(const std::string& value) {
 }
 
 TEST(MovingAxes, OfReadsAndValues) {
-  EXPECT_EQ(axes_of("x(i + k)"), "101");
-  EXPECT_EQ(axes_of("exp(x(0)) * x(j)"), "010");
-  EXPECT_EQ(axes_of("x(0) * float(k)"), "001");
-  EXPECT_EQ(axes_of("x(p(j) * 2)"), "010") << "data";
-  EXPECT_EQ(axes_of("x(i where 1 <= j)"), "110");
-  EXPECT_EQ(axes_of("x(i * j * j)"), "110") << "not affine";
+  EXPECT_EQ(axes_moving("x(i + k)"), "101");
+  EXPECT_EQ(axes_moving("exp(x(0)) * x(j)"), "010");
+  EXPECT_EQ(axes_moving("x(0) * float(k)"), "001");
+  EXPECT_EQ(axes_moving("x(p(j) * 2)"), "010") << "data";
+  EXPECT_EQ(axes_moving("x(i where 1 <= j)"), "110");
+  EXPECT_EQ(axes_moving("x(i * j * j)"), "110") << "not affine";
 }
 
 TEST(MovingAxes, DivisionsThatCancelDoNotCount) {
-  EXPECT_EQ(axes_of("x((3 * i + j) // 3)"), "100");
-  EXPECT_EQ(axes_of("x((3 * i + j) % 3)"), "010");
-  EXPECT_EQ(axes_of("x(i + 1 where (3 * k + j) // 3 < 1)"), "101");
-  EXPECT_EQ(axes_of("x((3 * i + j) // 2)"), "110");
+  EXPECT_EQ(axes_moving("x((3 * i + j) // 3)"), "100");
+  EXPECT_EQ(axes_moving("x((3 * i + j) % 3)"), "010");
+  EXPECT_EQ(axes_moving("x(i + 1 where (3 * k + j) // 3 < 1)"), "101");
+  EXPECT_EQ(axes_moving("x((3 * i + j) // 2)"), "110");
 }
 
 }  // namespace

@@ -53,8 +53,7 @@ TEST(SplitPrefixes, WhatComesBeforeTheChunksIsSplitLikewise) {
 }
 
 TEST(SplitPrefixes, ChunksDivideTheAxisWhereTheyCan) {
-  EXPECT_EQ(walks_of(in_chunks(prefix_of_rows(1, 1000))), "1 [40] ; 1 40 [25] ")
-      << "not 31 of 33";
+  EXPECT_EQ(walks_of(in_chunks(prefix_of_rows(1, 1000))), "1 [40] ; 1 40 [25] ") << "not 31 of 33";
   EXPECT_EQ(walks_of(in_chunks(prefix_of_rows(1, 59 * 5))), "1 [5] ; 1 5 [59] ");
   EXPECT_EQ(walks_of(in_chunks(prefix_of_rows(1, 1009))), "1 [32] ; 1 32 [32] ")
       << "a prime number";
@@ -70,8 +69,7 @@ TEST(SplitPrefixes, ColumnsHaveLongChunks) {
 
 TEST(SplitPrefixes, OthersAreLeft) {
   EXPECT_EQ(walks_of(in_chunks(prefix_of_rows(1, 128))), "1 [128] ") << "short";
-  EXPECT_EQ(walks_of(in_chunks(prefix_of_rows(256, 1024))), "256 [1024] ")
-      << "threads enough";
+  EXPECT_EQ(walks_of(in_chunks(prefix_of_rows(256, 1024))), "256 [1024] ") << "threads enough";
   const Graph winners = parse_graph(
       "def f(float(1024) x) -> (v, k) { (v, k)(i) argmax=! (x(r), int32(r)) where i in 0:1024, "
       "r in 0:1024, r <= i }");

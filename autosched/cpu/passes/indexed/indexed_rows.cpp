@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "autosched/analysis/gather_access.hpp"
-#include "autosched/analysis/indexed_vectors.hpp"
+#include "autosched/analysis/reads/gather_access.hpp"
+#include "autosched/analysis/reads/indexed_vectors.hpp"
 #include "autosched/analysis/work.hpp"
 #include "autosched/machine/thresholds.hpp"
 #include "autosched/moves/attachment.hpp"

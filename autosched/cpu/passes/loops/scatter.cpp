@@ -6,8 +6,8 @@
 #include <bit>
 #include <numeric>
 
-#include "autosched/analysis/gather_access.hpp"
-#include "autosched/analysis/indexed_vectors.hpp"
+#include "autosched/analysis/reads/gather_access.hpp"
+#include "autosched/analysis/reads/indexed_vectors.hpp"
 #include "autosched/analysis/work.hpp"
 #include "autosched/cpu/passes/indexed/indexed_rows.hpp"
 #include "autosched/cpu/passes/loops/kernel.hpp"

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <numeric>
 
-#include "autosched/analysis/gather_access.hpp"
+#include "autosched/analysis/reads/gather_access.hpp"
 #include "autosched/machine/thresholds.hpp"
 #include "autosched/moves/moves.hpp"
 #include "autosched/program/nests.hpp"

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "autosched/analysis/gather_access.hpp"
+#include "autosched/analysis/reads/gather_access.hpp"
 
 namespace adjit::sched {
 std::optional<Packing> rows_innermost(const Graph& graph, const Stage& stage,

@@ -1,4 +1,4 @@
-// autosched/moves/privatize_scatter.cpp -- a scatter in parts that do not share an element
+// autosched/moves/scatter/privatize_scatter.cpp -- a scatter in parts that do not share an element
 // (privatisation).
 //
 //   H[I[r]] += X[r] for r < 1000, in 4 parts:

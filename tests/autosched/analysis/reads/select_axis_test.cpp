@@ -1,6 +1,6 @@
-// tests/autosched/analysis/select_axis_test.cpp -- copies along an axis that decides between parts
-// of a body.
-#include "autosched/analysis/select_axis.hpp"
+// tests/autosched/analysis/reads/select_axis_test.cpp -- copies along an axis that decides between
+// parts of a body.
+#include "autosched/analysis/reads/select_axis.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,11 @@
-// autosched/moves/scatter_layout.cpp -- a scatter into an array that has another dimension
+// autosched/moves/scatter/scatter_layout.cpp -- a scatter into an array that has another dimension
 // innermost.
 //
 //   H[c, I[r]] += X[c, r]    becomes    R[I[r], c] += X[c, r];   H[c, i] = R[i, c]
 // where R starts from what H starts from. What the points of c write lies side by side in R.
 #include <algorithm>
 
-#include "autosched/analysis/gather_access.hpp"
+#include "autosched/analysis/reads/gather_access.hpp"
 #include "autosched/moves/moves.hpp"
 #include "autosched/moves/record/record.hpp"
 #include "autosched/program/graph_edit.hpp"

@@ -1,5 +1,5 @@
-// tests/autosched/moves/inversion_test.cpp -- sorting the points of a scatter by stages.
-#include "autosched/moves/inversion.hpp"
+// tests/autosched/moves/scatter/inversion_test.cpp -- sorting the points of a scatter by stages.
+#include "autosched/moves/scatter/inversion.hpp"
 
 #include <algorithm>
 #include <vector>

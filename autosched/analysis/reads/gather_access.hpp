@@ -1,5 +1,5 @@
-// autosched/analysis/gather_access.hpp -- how a stage reads an operand at places that data names:
-// which coordinates data decides, which an axis walks, and what can be loaded at once.
+// autosched/analysis/reads/gather_access.hpp -- how a stage reads an operand at places that data
+// names: which coordinates data decides, which an axis walks, and what can be loaded at once.
 #pragma once
 
 #include <cstdint>

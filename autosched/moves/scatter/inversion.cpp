@@ -1,4 +1,4 @@
-// autosched/moves/inversion.cpp -- a stable radix sort of keys as stages.
+// autosched/moves/scatter/inversion.cpp -- a stable radix sort of keys as stages.
 //
 // One pass, over digits g of keys in the order so far, in chunks k of L points l:
 //   rank(k, l)   = how many l' < l of the chunk have the digit of l
@@ -6,7 +6,7 @@
 //   within(k, g) = sum over k' < k of count(k', g)
 //   base(g)      = sum over g' < g of all counts of g'
 //   next[base(g) + within(k, g) + rank(k, l)] = order[k L + l]
-#include "autosched/moves/inversion.hpp"
+#include "autosched/moves/scatter/inversion.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -29,29 +29,21 @@ int64_t bits_of(int64_t number) {
   return static_cast<int64_t>(std::bit_width(static_cast<uint64_t>(number)));
 }
 
-class Inverter {
+Stage sum_of(Stage stage) {
+  stage.combiner.kind = CombinerKind::Sum;
+  return stage;
+}
+
+bool are_equal(const Stage& a, const Stage& b) {
+  return a.kind == b.kind && a.domain == b.domain && a.combiner.kind == b.combiner.kind &&
+         a.bodies == b.bodies && a.target == b.target && a.region == b.region;
+}
+
+// Numbers of 32 bits: keys, places and counts.
+class Numbers {
  public:
-  Inverter(Program& program, size_t& at, InversionOf of)
-      : program_(program),
-        graph_(program.graph),
-        pool_(program.graph.pool),
-        at_(at),
-        of_(std::move(of)),
-        points_(of_.keys.domain.extents[0]),
-        chunk_(std::min(of_.chunk, points_)),
-        chunks_(ceil_div(points_, chunk_)) {}
+  explicit Numbers(ExprPool& pool) : pool_(pool) {}
 
-  Inversion operator()() {
-    keys_ = shared(of_.keys, "key");
-    // Keys go up to the number of rows. A digit has at most as many values as a chunk has points,
-    // so that there are no more counts than points.
-    const int64_t bits = bits_of(of_.rows), most = std::max<int64_t>(1, bits_of(of_.chunk) - 1);
-    const int64_t passes = ceil_div(bits, most), each = ceil_div(bits, passes);
-    for (int64_t pass = 0; pass < passes; ++pass) sort_by_digit(pass * each, int64_t{1} << each);
-    return {order_, offsets(), of_.block > 0 && of_.block <= points_ ? blocks() : TensorId{}};
-  }
-
- private:
   ExprId small(int64_t value) { return pool_.constant_int(value, DType::Int32); }
   ExprId at(TensorId tensor, std::vector<ExprId> index, ExprId predicate = {}) {
     return pool_.read(tensor, DType::Int32, index, predicate);
@@ -61,20 +53,22 @@ class Inverter {
   }
   ExprId counted(ExprId condition) { return pool_.cast(condition, DType::Int32); }
 
+ private:
+  ExprPool& pool_;
+};
+
+// Stages of them in front of a place in the program, of which equal ones are there once.
+class SharedStages {
+ public:
+  // `like`: whose lines and region they have.
+  SharedStages(Program& program, size_t& at, const Stage& like, const std::string& name)
+      : program_(program), graph_(program.graph), at_(at), like_(like), name_(name) {}
+
   Stage stage_over(Domain domain, ExprId body) const {
-    Stage stage = of_.keys;
+    Stage stage = like_;
     stage.domain = std::move(domain);
     stage.bodies = {body};
     return stage;
-  }
-  static Stage sum_of(Stage stage) {
-    stage.combiner.kind = CombinerKind::Sum;
-    return stage;
-  }
-
-  static bool are_equal(const Stage& a, const Stage& b) {
-    return a.kind == b.kind && a.domain == b.domain && a.combiner.kind == b.combiner.kind &&
-           a.bodies == b.bodies && a.target == b.target && a.region == b.region;
   }
 
   // The result of a stage in front that is equal, if it is a kernel's and all of it is stored.
@@ -94,8 +88,7 @@ class Inverter {
   }
 
   TensorId put(Stage stage, const std::string& what, std::vector<int64_t> shape) {
-    const TensorId result =
-        add_tensor(graph_, of_.name + "_" + what, DType::Int32, std::move(shape));
+    const TensorId result = add_tensor(graph_, name_ + "_" + what, DType::Int32, std::move(shape));
     stage.results = {result};
     insert_stage(program_, at_++, std::move(stage));
     return result;
@@ -112,37 +105,70 @@ class Inverter {
     return put(stage, what, shape);
   }
 
+ private:
+  Program& program_;
+  LoweredGraph& graph_;
+  size_t& at_;
+  const Stage& like_;
+  const std::string& name_;
+};
+
+class Inverter {
+ public:
+  Inverter(Program& program, size_t& at, InversionOf of)
+      : graph_(program.graph),
+        pool_(program.graph.pool),
+        of_(std::move(of)),
+        numbers_(pool_),
+        stages_(program, at, of_.keys, of_.name),
+        points_(of_.keys.domain.extents[0]),
+        chunk_(std::min(of_.chunk, points_)),
+        chunks_(ceil_div(points_, chunk_)) {}
+
+  Inversion operator()() {
+    keys_ = stages_.shared(of_.keys, "key");
+    // Keys go up to the number of rows. A digit has at most as many values as a chunk has points,
+    // so that there are no more counts than points.
+    const int64_t bits = bits_of(of_.rows), most = std::max<int64_t>(1, bits_of(of_.chunk) - 1);
+    const int64_t passes = ceil_div(bits, most), each = ceil_div(bits, passes);
+    for (int64_t pass = 0; pass < passes; ++pass) sort_by_digit(pass * each, int64_t{1} << each);
+    return {order_, offsets(), of_.block > 0 && of_.block <= points_ ? blocks() : TensorId{}};
+  }
+
+ private:
   void sort_by_digit(int64_t shift, int64_t values) {
-    const TensorId digits = shared(digit(shift, values), "digit");
-    const TensorId ranks = shared(rank(digits), "rank");
-    const TensorId counts = shared(count(digits, values), "count");
+    const TensorId digits = stages_.shared(digit(shift, values), "digit");
+    const TensorId ranks = stages_.shared(rank(digits), "rank");
+    const TensorId counts = stages_.shared(count(digits, values), "count");
     const TensorId before = shared_before(counts, values);
-    const TensorId bases = shared(base(counts, before, values), "base");
+    const TensorId bases = stages_.shared(base(counts, before, values), "base");
     const ExprId point = pool_.axis(0);
     const ExprId k = pool_.make(Op::FloorDiv, {point, pool_.constant_int(chunk_)});
     const ExprId l = pool_.make(Op::Mod, {point, pool_.constant_int(chunk_)});
-    const ExprId g = index_at(digits, {k, l});
-    Stage place = stage_over(domain_of({points_}, 0), order_at(point));
+    const ExprId g = numbers_.index_at(digits, {k, l});
+    Stage place = stages_.stage_over(domain_of({points_}, 0), order_at(point));
     place.kind = StageKind::Scatter;
     place.out_of_range = OutOfRange::Drop;
-    place.target = {pool_.add(pool_.add(index_at(bases, {g}), index_at(before, {k, g})),
-                              index_at(ranks, {k, l}))};
-    if (const std::optional<TensorId> known = found(place, std::nullopt)) {
+    place.target = {
+        pool_.add(pool_.add(numbers_.index_at(bases, {g}), numbers_.index_at(before, {k, g})),
+                  numbers_.index_at(ranks, {k, l}))};
+    if (const std::optional<TensorId> known = stages_.found(place, std::nullopt)) {
       order_ = *known;
       return;
     }
-    place.initial = put(stage_over(domain_of({points_}, 1), small(0)), "order_start", {points_});
+    place.initial = stages_.put(stages_.stage_over(domain_of({points_}, 1), numbers_.small(0)),
+                                "order_start", {points_});
     graph_.distinct.insert(static_cast<StageKey>(graph_.tensors.size()));
-    order_ = put(std::move(place), "order", {points_});
+    order_ = stages_.put(std::move(place), "order", {points_});
   }
 
   // The point that is at a place in the order so far; `inside`: where there is one.
   ExprId order_at(ExprId place, ExprId inside = {}) {
-    return order_.valid() ? at(order_, {place}, inside) : pool_.cast(place, DType::Int32);
+    return order_.valid() ? numbers_.at(order_, {place}, inside) : pool_.cast(place, DType::Int32);
   }
   ExprId key_at(ExprId place, ExprId inside = {}) {
-    if (!order_.valid()) return at(keys_, {place}, inside);
-    return at(keys_, {pool_.cast(order_at(place, inside), DType::Int64)}, inside);
+    if (!order_.valid()) return numbers_.at(keys_, {place}, inside);
+    return numbers_.at(keys_, {pool_.cast(order_at(place, inside), DType::Int64)}, inside);
   }
 
   // Behind the last point a digit that is none.
@@ -153,25 +179,25 @@ class Inverter {
     if (chunks_ * chunk_ != points_)
       inside = pool_.make(Op::Lt, {place, pool_.constant_int(points_)});
     ExprId body = key_at(place, inside);
-    if (shift > 0) body = pool_.make(Op::ShiftRight, {body, small(shift)});
-    body = pool_.make(Op::BitAnd, {body, small(values - 1)});
-    if (inside.valid()) body = pool_.select(inside, body, small(values));
-    return stage_over(domain_of({chunks_, chunk_}, 2), body);
+    if (shift > 0) body = pool_.make(Op::ShiftRight, {body, numbers_.small(shift)});
+    body = pool_.make(Op::BitAnd, {body, numbers_.small(values - 1)});
+    if (inside.valid()) body = pool_.select(inside, body, numbers_.small(values));
+    return stages_.stage_over(domain_of({chunks_, chunk_}, 2), body);
   }
 
   Stage rank(TensorId digits) {
-    const ExprId here = at(digits, {pool_.axis(0), pool_.axis(1)});
-    const ExprId there = at(digits, {pool_.axis(0), pool_.axis(2)});
+    const ExprId here = numbers_.at(digits, {pool_.axis(0), pool_.axis(1)});
+    const ExprId there = numbers_.at(digits, {pool_.axis(0), pool_.axis(2)});
     Domain domain = domain_of({chunks_, chunk_, chunk_}, 2);
     domain.inequalities.push_back(Affine::variable(1) - Affine::variable(2, 1, 1));
-    return sum_of(stage_over(domain, counted(pool_.make(Op::Eq, {there, here}))));
+    return sum_of(stages_.stage_over(domain, numbers_.counted(pool_.make(Op::Eq, {there, here}))));
   }
 
   Stage count(TensorId digits, int64_t values) {
-    const ExprId there = at(digits, {pool_.axis(0), pool_.axis(2)});
+    const ExprId there = numbers_.at(digits, {pool_.axis(0), pool_.axis(2)});
     const ExprId here = pool_.cast(pool_.axis(1), DType::Int32);
-    return sum_of(stage_over(domain_of({chunks_, values, chunk_}, 2),
-                             counted(pool_.make(Op::Eq, {there, here}))));
+    return sum_of(stages_.stage_over(domain_of({chunks_, values, chunk_}, 2),
+                                     numbers_.counted(pool_.make(Op::Eq, {there, here}))));
   }
 
   // As many sums of their own for each chunk, where these take no longer than the ranks do; else
@@ -180,18 +206,22 @@ class Inverter {
     const bool short_sums = chunks_ * values <= 4 * chunk_ * chunk_;
     Domain domain = domain_of({chunks_, values}, 2);
     if (!short_sums)
-      return shared(sum_of(stage_over(domain, at(counts, {pool_.axis(0), pool_.axis(1)}))),
-                    "before", Running{.axis = 0, .exclusive = true});
+      return stages_.shared(
+          sum_of(stages_.stage_over(domain, numbers_.at(counts, {pool_.axis(0), pool_.axis(1)}))),
+          "before", Running{.axis = 0, .exclusive = true});
     domain.extents.push_back(chunks_);
     domain.inequalities.push_back(Affine::variable(0) - Affine::variable(2, 1, 1));
-    return shared(sum_of(stage_over(domain, at(counts, {pool_.axis(2), pool_.axis(1)}))), "before");
+    return stages_.shared(
+        sum_of(stages_.stage_over(domain, numbers_.at(counts, {pool_.axis(2), pool_.axis(1)}))),
+        "before");
   }
 
   Stage base(TensorId counts, TensorId before, int64_t values) {
     const ExprId last = pool_.constant_int(chunks_ - 1), g = pool_.axis(1);
     Domain domain = domain_of({values, values}, 1);
     domain.inequalities.push_back(Affine::variable(0) - Affine::variable(1, 1, 1));
-    return sum_of(stage_over(domain, pool_.add(at(before, {last, g}), at(counts, {last, g}))));
+    return sum_of(stages_.stage_over(
+        domain, pool_.add(numbers_.at(before, {last, g}), numbers_.at(counts, {last, g}))));
   }
 
   // By bisection of the sorted keys.
@@ -206,8 +236,9 @@ class Inverter {
       const ExprId smaller = pool_.make(Op::Lt, {key, row});
       below = pool_.select(pool_.logical_and(inside, smaller), further, below);
     }
-    return shared(stage_over(domain_of({of_.rows + 1}, 1), pool_.cast(below, DType::Int32)),
-                  "offsets");
+    return stages_.shared(
+        stages_.stage_over(domain_of({of_.rows + 1}, 1), pool_.cast(below, DType::Int32)),
+        "offsets");
   }
 
   TensorId blocks() {
@@ -215,17 +246,17 @@ class Inverter {
     const ExprId first = key_at(begin);
     const ExprId last = key_at(pool_.add(begin, pool_.constant_int(of_.block - 1)));
     const ExprId same = pool_.logical_and(pool_.make(Op::Eq, {first, last}),
-                                          pool_.make(Op::Lt, {first, small(of_.rows)}));
-    return shared(
-        stage_over(domain_of({points_ / of_.block}, 1), pool_.select(same, first, small(-1))),
-        "blocks");
+                                          pool_.make(Op::Lt, {first, numbers_.small(of_.rows)}));
+    return stages_.shared(stages_.stage_over(domain_of({points_ / of_.block}, 1),
+                                             pool_.select(same, first, numbers_.small(-1))),
+                          "blocks");
   }
 
-  Program& program_;
   LoweredGraph& graph_;
   ExprPool& pool_;
-  size_t& at_;
   const InversionOf of_;
+  Numbers numbers_;
+  SharedStages stages_;
   const int64_t points_, chunk_, chunks_;
   TensorId keys_, order_;
 };

@@ -1,5 +1,5 @@
-// autosched/analysis/join_chain.hpp -- long chains of selects that read one of many tensors, by
-// where a point is.
+// autosched/analysis/reads/join_chain.hpp -- long chains of selects that read one of many tensors,
+// by where a point is.
 //
 // A concatenation or stack of tensors is such a chain,
 //   select(i < 64, a(i, j), select(i < 128, b(i - 64, j), ... z(i - 960, j))).

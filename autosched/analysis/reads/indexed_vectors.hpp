@@ -1,5 +1,5 @@
-// autosched/analysis/indexed_vectors.hpp -- rows that data names, as rows: what sums and scatters
-// of them share.
+// autosched/analysis/reads/indexed_vectors.hpp -- rows that data names, as rows: what sums and
+// scatters of them share.
 //
 //   y[p] = sum over c, k of v[p, k] * w[p, c] * G[i[p] + c, k]
 // is a product of values (v), of weights (w) and of a row of G, which a place names. Lanes along

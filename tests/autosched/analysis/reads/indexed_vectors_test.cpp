@@ -1,8 +1,8 @@
-// tests/autosched/analysis/indexed_vectors_test.cpp -- products with signs, and what is computed
-// before rows.
-#include "autosched/analysis/indexed_vectors.hpp"
+// tests/autosched/analysis/reads/indexed_vectors_test.cpp -- products with signs, and what is
+// computed before rows.
+#include "autosched/analysis/reads/indexed_vectors.hpp"
 
-#include "autosched/analysis/gather_access.hpp"
+#include "autosched/analysis/reads/gather_access.hpp"
 #include "autosched/program/graph_edit.hpp"
 #include "tests/autosched/programs.hpp"
 

@@ -1,6 +1,6 @@
-// tests/autosched/analysis/join_chain_test.cpp -- which selects join tensors, and what schedules
-// make of it.
-#include "autosched/analysis/join_chain.hpp"
+// tests/autosched/analysis/reads/join_chain_test.cpp -- which selects join tensors, and what
+// schedules make of it.
+#include "autosched/analysis/reads/join_chain.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,12 +1,12 @@
-// autosched/moves/gather_reduce.cpp -- a sum over rows that data names, first of rows, then along
-// them.
+// autosched/moves/scatter/gather_reduce.cpp -- a sum over rows that data names, first of rows, then
+// along them.
 //
 //   y[p] = sum over c, k of v[p, k] * w[p, c] * G[i[p] + c, k]
 // becomes
 //   r[p, k] = sum over c of w[p, c] * G[i[p] + c, k];   y[p] = sum over k of v[p, k] * r[p, k]
 #include <algorithm>
 
-#include "autosched/analysis/indexed_vectors.hpp"
+#include "autosched/analysis/reads/indexed_vectors.hpp"
 #include "autosched/moves/moves.hpp"
 #include "autosched/moves/record/record.hpp"
 #include "autosched/program/graph_edit.hpp"

@@ -1,5 +1,5 @@
-// autosched/analysis/join_chain.cpp -- conditions and parts of chains.
-#include "autosched/analysis/join_chain.hpp"
+// autosched/analysis/reads/join_chain.cpp -- conditions and parts of chains.
+#include "autosched/analysis/reads/join_chain.hpp"
 #include "autosched/machine/thresholds.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// tests/autosched/analysis/gather_access_test.cpp -- how coordinates move with axes and data.
-#include "autosched/analysis/gather_access.hpp"
+// tests/autosched/analysis/reads/gather_access_test.cpp -- how coordinates move with axes and data.
+#include "autosched/analysis/reads/gather_access.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
-// autosched/analysis/indexed_vectors.cpp -- weights and places of rows, computed before the rows
-// are read.
-#include "autosched/analysis/indexed_vectors.hpp"
+// autosched/analysis/reads/indexed_vectors.cpp -- weights and places of rows, computed before the
+// rows are read.
+#include "autosched/analysis/reads/indexed_vectors.hpp"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
-// autosched/analysis/select_axis.cpp -- bodies with one axis fixed, counted together.
-#include "autosched/analysis/select_axis.hpp"
+// autosched/analysis/reads/select_axis.cpp -- bodies with one axis fixed, counted together.
+#include "autosched/analysis/reads/select_axis.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -1,5 +1,5 @@
-// autosched/analysis/gather_access.cpp -- questions about the coordinates of reads.
-#include "autosched/analysis/gather_access.hpp"
+// autosched/analysis/reads/gather_access.cpp -- questions about the coordinates of reads.
+#include "autosched/analysis/reads/gather_access.hpp"
 #include "autosched/machine/thresholds.hpp"
 #include "runtime/graph/index_map.hpp"
 

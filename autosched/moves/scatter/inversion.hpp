@@ -1,4 +1,4 @@
-// autosched/moves/inversion.hpp -- points of a scatter sorted by the row that they write.
+// autosched/moves/scatter/inversion.hpp -- points of a scatter sorted by the row that they write.
 //
 //   order     the points by their keys, those with one key in their order
 //   offsets   offsets[r] is how many points have a key below r

@@ -1,4 +1,5 @@
-// autosched/moves/scatter_accumulate.cpp -- a scatter into rows that data names, a row at a time.
+// autosched/moves/scatter/scatter_accumulate.cpp -- a scatter into rows that data names, a row at a
+// time.
 //
 //   H[i[p] + c, k] += w[p, c] * v[p, k]
 // becomes, where k are several axes or v takes some arithmetic,
@@ -6,7 +7,7 @@
 // with one axis for all elements of a row, which lanes walk: w is one number for them.
 #include <algorithm>
 
-#include "autosched/analysis/indexed_vectors.hpp"
+#include "autosched/analysis/reads/indexed_vectors.hpp"
 #include "autosched/moves/moves.hpp"
 #include "autosched/moves/record/record.hpp"
 #include "autosched/program/graph_edit.hpp"

@@ -1,4 +1,4 @@
-// autosched/analysis/select_axis.hpp -- an axis whose values say which part of a body counts.
+// autosched/analysis/reads/select_axis.hpp -- an axis whose values say which part of a body counts.
 //
 // Worked example: the gradient of an array that is read at constant positions,
 //   d(i, j) = select(j == 0, f(i), 0) + select(j == 1, g(i), 0) + ...
