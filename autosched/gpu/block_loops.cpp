@@ -15,9 +15,10 @@ namespace adjit::sched {
 namespace {
 
 // No GPU has run these kernels yet: where no finding is named, a number is a guess.
-constexpr int64_t kLeastTerms = 32;     // of a reduction that threads share: a warp's
-constexpr int64_t kPointsOfThread = 4;  // at least, where there are so many: an access of 16 bytes
-constexpr int64_t kColumnThreads = 32;  // of a block, that take neighbouring results: a warp's
+constexpr int64_t kLeastNeighbours = 8;  // terms that follow each other: a sector of float32
+constexpr int64_t kLeastTerms = 32;      // of a reduction that threads share: a warp's
+constexpr int64_t kPointsOfThread = 4;   // at least, where there are so many: an access of 16 bytes
+constexpr int64_t kColumnThreads = 32;   // of a block, that take neighbouring results: a warp's
 
 double results_of(const Domain& domain) {
   double results = 1;
@@ -75,7 +76,7 @@ BlockShare block_share(const LoweredGraph& graph, const Stage& stage, const GpuM
     return share;
   const int64_t last = domain.output_rank > 0 ? domain.extents[domain.output_rank - 1] : 1;
   if (*along >= domain.output_rank) {
-    if (domain.extents[*along] < kLeastTerms) return share;
+    if (domain.extents[*along] < kLeastNeighbours) return share;
     // Threads that have a result each share what they read, a block that has one does not.
     if (2 * results >= static_cast<double>(machine.multiprocessors) * machine.threads &&
         is_contraction(graph, stage))

@@ -80,15 +80,20 @@ bool at_once(const Loop& loop) {
 }
 
 // How often a thread's loops run the access, all threads together; loops inside the last one that
-// moves it keep what it read.
-double executions_of(const Walk& walk, const std::vector<Loop>& path) {
+// moves it keep what it read, and those of a reduction keep what they will store. `results`: output
+// axes of the nest.
+double executions_of(const Walk& walk, const PlacedNest& placed, size_t results) {
+  const std::vector<Loop>& path = placed.path;
   size_t end = 0;
   for (size_t l = 0; l < path.size(); ++l)
     if (moves(walk.strides[l])) end = l + 1;
+  const auto reduces = [&](size_t l) { return l >= placed.first && path[l].axis >= results; };
   double count = 1;
-  for (size_t l = 0; l < path.size(); ++l)
+  for (size_t l = 0; l < path.size(); ++l) {
+    if (walk.store && reduces(l)) continue;
     if (at_once(path[l]) || (l < end && path[l].kind != LoopKind::Vector))
       count *= static_cast<double>(path[l].trips);
+  }
   return count;
 }
 
@@ -136,6 +141,9 @@ class KernelCounter {
       points *= trips;
       if (loop.kind != LoopKind::Vector) vectors *= trips;
     }
+    // Each point of a scatter writes.
+    const size_t results =
+        stage.kind == StageKind::Scatter ? stage.domain.rank() : stage.domain.output_rank;
     WorkMeter meter(program_.graph.pool);
     instructions_ += meter(stage.bodies).cost * points;
     steps_ += steps_of(placed);
@@ -143,7 +151,7 @@ class KernelCounter {
     for (const Walk& walk : placed.walks) {
       if (walk.local) continue;
       const WarpAccess access = access_of(walk, placed.path, side_by_side_);
-      const double executions = std::min(executions_of(walk, placed.path), vectors);
+      const double executions = std::min(executions_of(walk, placed, results), vectors);
       instructions_ += executions * (access.instructions + kAddressOperations);
       sectors_ += executions / kWarpThreads * access.sectors;
       double& touched = here[{walk.tensor.value, walk.store}];

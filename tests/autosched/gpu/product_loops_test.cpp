@@ -76,18 +76,18 @@ TEST(ProductLoops, BatchesAreBlocksOfTheirOwn) {
 // An image that only this product reads is never stored: its tiles are made where they are read.
 TEST(ProductLoops, WhatIsShapedForTheProductIsShapedInItsLoops) {
   const Graph graph = parse_graph(
-      "def f(float(20, 24) w, float(50) x) -> (c) {\n"
-      " y(k, n) = x(k + n) where k in 0:24, n in 0:26\n c(m, n) +=! w(m, k) * y(k, n)\n}");
+      "def f(float(20, 24) w, float(64) x) -> (c) {\n"
+      " y(k, n) = x(k + n) where k in 0:24, n in 0:40\n c(m, n) +=! w(m, k) * y(k, n)\n}");
   const Program p = looped(graph);
   EXPECT_EQ(p.kernels.size(), 1u);
   EXPECT_EQ(stage_named(p, "y"), SIZE_MAX);
   const Program kept = looped(parse_graph(
-      "def f(float(20, 24) w, float(50) x) -> (c, y) {\n"
-      " y(k, n) = x(k + n) where k in 0:24, n in 0:26\n c(m, n) +=! w(m, k) * y(k, n)\n}"));
+      "def f(float(20, 24) w, float(64) x) -> (c, y) {\n"
+      " y(k, n) = x(k + n) where k in 0:24, n in 0:40\n c(m, n) +=! w(m, k) * y(k, n)\n}"));
   EXPECT_EQ(kept.kernels.size(), 2u) << "the caller reads it, too";
   const Program computed = looped(parse_graph(
-      "def f(float(20, 24) w, float(50) x) -> (c) {\n"
-      " y(k, n) = exp(x(k + n)) where k in 0:24, n in 0:26\n c(m, n) +=! w(m, k) * y(k, n)\n}"));
+      "def f(float(20, 24) w, float(64) x) -> (c) {\n"
+      " y(k, n) = exp(x(k + n)) where k in 0:24, n in 0:40\n c(m, n) +=! w(m, k) * y(k, n)\n}"));
   EXPECT_EQ(computed.kernels.size(), 2u) << "each block would compute it";
 }
 

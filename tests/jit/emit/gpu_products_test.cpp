@@ -7,6 +7,7 @@
 #include "autosched/lower/initial_program.hpp"
 #include "autosched/moves/moves.hpp"
 #include "autosched/search/scheduler.hpp"
+#include "runtime/graph/parse/text_module.hpp"
 #include "tests/autosched/gpu/convolutions.hpp"
 #include "tests/jit/emit/emitted_program.hpp"
 #include "tests/jit/emit/emulated_program.hpp"
@@ -70,6 +71,19 @@ TEST(GpuProducts, ConvolutionsByDefault) {
     SCOPED_TRACE(convolution.text());
     for (const Graph& graph : convolution_and_adjoints(convolution)) expect_right_by_default(graph);
   }
+}
+
+TEST(GpuProducts, ASumOfAnyRankAndWhatIsDoneToIt) {
+  if (!kEmulates) GTEST_SKIP() << "there is no emulator";
+  for (const char* text :
+       {"def f(float(2, 16, 10, 6) x, float(16, 16, 3, 3) w, float(16) b) -> (z) {\n"
+        "  y(i, o, h, l) +=! x(i, c, h + p, l + q) * w(o, c, p, q)\n"
+        "  z(i, o, h, l) = max(y(i, o, h, l) + b(o), 0.0)\n}",
+        "def f(float(2, 9, 3, 16) a, float(2, 3, 16, 20) b) -> (y) {\n"
+        "  y(s, i, h, j) +=! exp(a(s, i, h, k)) * 0.5 * b(s, h, k, j)\n}",
+        "def f(float(3, 17, 18) a, float(3, 19, 18) b) -> (y) {\n"
+        "  y(i, j, s) +=! a(s, i, k) * b(s, j, k)\n}"})
+    expect_right_by_default(parse_graph(text));
 }
 
 }  // namespace

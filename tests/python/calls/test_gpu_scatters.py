@@ -25,7 +25,9 @@ spread = {
 
 @pytest.mark.parametrize("columns", [1, 8])
 def test_gradient_of_a_table(columns: int) -> None:
-    run(FEW_THREADS + f"""
+    run(
+        FEW_THREADS
+        + f"""
 columns = {columns}
 table = rng.standard_normal((rows, columns)).astype(np.float32)
 weight = rng.standard_normal((points, columns)).astype(np.float32)
@@ -40,11 +42,14 @@ for name, index in spread.items():
     np.testing.assert_array_equal(ours, serial, err_msg=name)
 lowered = aj.lower(aj.grad(f), table, index, weight, target="cuda")
 assert '"invert"' in lowered.schedule_json
-""")
+"""
+    )
 
 
 def test_corners_of_cells() -> None:
-    run(FEW_THREADS + """
+    run(
+        FEW_THREADS
+        + """
 image = rng.standard_normal((3, 12, 11)).astype(np.float32)
 at = rng.uniform(-2, 13, (2, 30, 20)).astype(np.float32)
 
@@ -65,11 +70,14 @@ for ours, theirs in zip(on_gpu(image, at), on_cpu(image, at)):
     np.testing.assert_allclose(ours, theirs, rtol=1e-3, atol=1e-3)
 lowered = aj.lower(aj.grad(warped, (0, 1)), image, at, target="cuda")
 assert '"invert"' in lowered.schedule_json
-""")
+"""
+    )
 
 
 def test_the_last_writer_wins_and_indices_out_of_range_are_dropped() -> None:
-    run(FEW_THREADS + """
+    run(
+        FEW_THREADS
+        + """
 values = rng.standard_normal((points, 3)).astype(np.float32)
 index = rng.integers(-5, rows + 5, points)
 x = np.ones((rows, 3), np.float32)
@@ -85,11 +93,14 @@ for p, i in enumerate(index):
     if 0 <= i < rows:
         expected[i] = values[p]
 np.testing.assert_array_equal(aj.jit(f, target="cuda")(x, index, values), expected)
-""")
+"""
+    )
 
 
 def test_few_rows_have_private_arrays() -> None:
-    run(FEW_THREADS + """
+    run(
+        FEW_THREADS
+        + """
 table = np.zeros((10, 4), np.float32)
 index = rng.integers(0, 10, points)
 weight = rng.standard_normal((points, 4)).astype(np.float32)
@@ -99,4 +110,5 @@ ours = aj.jit(f, target="cuda")(table, index, weight)
 np.testing.assert_allclose(ours, table, rtol=1e-4, atol=1e-4)
 lowered = aj.lower(f, table, index, weight, target="cuda")
 assert '"privatize_scatter"' in lowered.schedule_json
-""")
+"""
+    )

@@ -50,6 +50,16 @@ TEST(GpuCost, ColumnsTakeASectorAnElement) {
   EXPECT_NEAR(across / along, (8 + 1) / 2.0, 0.01) << "the result is written in rows";
 }
 
+// Each operand once for each tile of the other, and the result once.
+TEST(GpuCost, AProductIsItsMultiplyAdds) {
+  const Program p = default_schedule(product_graph(2048, 2048, 2048, false, false), kGpu);
+  const GpuKernelCost kernel = cost_of(p).kernels.at(0);
+  const double matrix = 4 * 2048.0 * 2048.0;
+  EXPECT_NEAR(term(kernel, GpuCostTerm::L2), 1e-3 * (2 * 16 * matrix + matrix) / kGpu.l2_gb, 5);
+  EXPECT_GT(term(kernel, GpuCostTerm::Arithmetic), 2 * term(kernel, GpuCostTerm::L2));
+  EXPECT_EQ(kernel.microseconds, kGpu.launch_microseconds + term(kernel, GpuCostTerm::Arithmetic));
+}
+
 TEST(GpuCost, ABlockReadsItsRowOnce) {
   const Program p =
       default_schedule(parse_graph("def f(float(65536, 1024) y, float(65536, 1024) g) "
