@@ -3,15 +3,17 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <tuple>
 #include <utility>
 #include <vector>
 
-#include "autosched/analysis/access.hpp"
 #include "autosched/gpu/vector_lanes.hpp"
 #include "autosched/moves/moves.hpp"
 #include "autosched/program/graph_edit.hpp"
 #include "autosched/program/nests.hpp"
+#include "autosched/program/required_region.hpp"
+#include "runtime/expr/integer.hpp"
 #include "runtime/graph/index_map.hpp"
 
 namespace adjit::sched {
@@ -149,6 +151,43 @@ Program register_tile(Program program, size_t stage, const Product& product,
   return share_axis(std::move(program), stage, product.n, tile.n / tile.thread_n, along_n);
 }
 
+// The element of a read, counted from its tensor's first one, at a point of the read's domain.
+int64_t element_at(const LoweredGraph& graph, TensorId tensor, const IndexMap& map,
+                   std::vector<int64_t> point) {
+  for (const Division& division : map.domain.divisions)
+    point.push_back(floor_div(evaluate(division.numerator, point), division.divisor));
+  const std::vector<int64_t>& shape = graph.info(tensor).shape;
+  int64_t element = 0;
+  for (size_t d = 0; d < shape.size(); ++d)
+    element = element * shape[d] + evaluate(*map.forms[d], point);
+  return element;
+}
+
+// How near what a copy reads lies to what it reads at the next point along an axis, at some points
+// all over it: elements of a sector that both have. Fused axes are divided, so that some lie apart.
+int64_t nearness_along(const LoweredGraph& graph, const Stage& copy, size_t axis) {
+  // Fractions that extents of powers of two, and of images, do not divide: 3/115, 10/115, ...
+  constexpr int64_t kPoints = 16, kApart = 7, kParts = 115;
+  const std::vector<ExprId> reads = reads_of(graph, copy);
+  if (reads.size() != 1) return 0;
+  const IndexMap map = index_map(graph.pool, graph.pool.read_index(reads.front()), copy.domain);
+  if (!map.is_affine()) return 0;
+  int64_t nearness = 0;
+  for (int64_t k = 0; k < kPoints; ++k) {
+    std::vector<int64_t> here;
+    for (const int64_t extent : copy.domain.extents)
+      here.push_back(extent / kParts * (kApart * k + 3) +
+                     extent % kParts * (kApart * k + 3) / kParts);
+    std::vector<int64_t> next = here;
+    if (++next[axis] >= copy.domain.extents[axis]) continue;
+    const TensorId tensor = graph.pool.read_tensor(reads.front());
+    const int64_t apart =
+        std::abs(element_at(graph, tensor, map, next) - element_at(graph, tensor, map, here));
+    nearness += std::max<int64_t>(0, kSectorElements - apart);
+  }
+  return nearness;
+}
+
 // Threads of a copy, from the inside.
 class CopyThreads {
  public:
@@ -194,11 +233,8 @@ class CopyThreads {
 Program copy_loops(Program program, size_t copy, int64_t threads) {
   const Stage& stage = program.graph.stages[copy];
   const size_t across = stage.domain.rank() - 1, along_k = across - 1;
-  const Accesses accesses = accesses_of(program.graph, stage);
-  const auto contiguous = [&](size_t axis) {
-    return !accesses.reads.empty() && accesses.reads.front().contiguous(axis);
-  };
-  const bool is_across = contiguous(along_k) && !contiguous(across);
+  const bool is_across =
+      nearness_along(program.graph, stage, along_k) > nearness_along(program.graph, stage, across);
   const int64_t span = nest_of(program, copy).spans[across];
   const int64_t lanes = is_across ? 1 : lanes_along(program.graph, stage, across, span);
   if (lanes > 1) program = vectorize(std::move(program), copy, across, lanes);

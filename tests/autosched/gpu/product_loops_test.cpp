@@ -54,6 +54,15 @@ TEST(ProductLoops, OperandsAreCopiedFromEitherLayout) {
   EXPECT_EQ(loops_of(across, "B_packed"), "serial:j:4 thread:j:2 thread:j:4 thread:i:8");
 }
 
+// Rows of eight follow each other along k, which the operand divides.
+TEST(ProductLoops, FusedAxesAreReadAlongWhatLiesSideBySide) {
+  const Program p =
+      looped(parse_graph("def f(float(20, 48) w, float(6, 40, 8) x) -> (c) {\n"
+                         " y(k, n) = x(k // 8, n, k % 8) where k in 0:48, n in 0:40\n"
+                         " c(m, n) +=! w(m, k) * y(k, n)\n}"));
+  EXPECT_EQ(loops_of(p, "y_packed"), "serial:j:4 thread:j:2 thread:j:4 thread:i:8");
+}
+
 // Nothing has to divide anything.
 TEST(ProductLoops, TilesReachPastTheEnds) {
   for (const bool a : {false, true})
