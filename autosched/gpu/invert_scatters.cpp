@@ -59,6 +59,10 @@ int64_t private_parts(const Stage& stage, const ScatterPoints& all) {
   return static_cast<int64_t>(std::ceil(extent / chunk));
 }
 
+// Each row finds its points, also where it has none: so many times the points are no more work than
+// the points one after the other.
+constexpr double kMostRowsOfPoint = 64;
+
 // Chunks as long as there are chunks: ranks in a chunk and sums over the chunks before take as long
 // as each other.
 int64_t chunk_of(double points) {
@@ -93,7 +97,7 @@ Program with_threads(Program program, size_t s, const GpuMachine& machine) {
   const double points = points_over(stage.domain.extents, axes.points);
   const double rows = points_over(program.graph.info(stage.results[0]).shape, axes.rows);
   const bool has_numbers = points <= kMostInverted && rows <= kMostInverted;
-  if (!has_numbers) return program;
+  if (!has_numbers || rows > kMostRowsOfPoint * points) return program;
   const int64_t piece = piece_of(stage, points);
   return invert(std::move(program), s, chunk_of(points), piece);
 }

@@ -129,11 +129,12 @@ Program privatize_scatter(Program program, size_t stage, size_t axis, int64_t pa
 Program split_running(Program program, size_t stage, int64_t parts);
 
 /// Sorts the points of a scatter (program.hpp) by the row that they write, and lets each row
-/// combine its points, in their order: rows are independent, and the bits are those of the serial
+/// combine its points, in their order: rows are independent, and the sums those of the serial
 /// scatter. A scatter of the same rows that has been inverted before shares its order. `chunk`:
 /// points that are counted together; a digit of the sort has at most as many values. `piece` > 0:
-/// rows of that many points and more are combined in pieces, for Sum, Product, Max, Min, Any and
-/// All; the order of their sums is then fixed by the indices and the piece, never by threads.
+/// rows of many points (of two pieces and more, or of fewer that begin with one) are combined in
+/// pieces, for Sum, Product, Max, Min, Any and All; the order of their sums is then fixed by all
+/// indices and the piece, never by threads.
 Program invert(Program program, size_t stage, int64_t chunk, int64_t piece = 0);
 /// Points, and rows, that are numbered by int32.
 inline constexpr int64_t kMostInverted = int64_t{1} << 30;

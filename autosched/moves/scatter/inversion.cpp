@@ -57,7 +57,8 @@ class Numbers {
   ExprPool& pool_;
 };
 
-// Stages of them in front of a place in the program, of which equal ones are there once.
+// Stages of them in front of a place in the program, of which equal ones are there once but for
+// what scatters write over.
 class SharedStages {
  public:
   // `like`: whose lines and region they have.
@@ -71,11 +72,18 @@ class SharedStages {
     return stage;
   }
 
-  // The result of a stage in front that is equal, if it is a kernel's and all of it is stored.
+  // Whether a scatter writes over it.
+  bool is_a_start(TensorId tensor) const {
+    return std::ranges::any_of(graph_.stages, [&](const Stage& stage) {
+      return stage.kind == StageKind::Scatter && stage.initial == tensor;
+    });
+  }
+  // The result of a stage in front that is equal, if it is a kernel's and all of it stays stored.
   std::optional<TensorId> found(const Stage& stage, const std::optional<Running>& running) const {
     for (size_t s = 0; s < at_; ++s) {
       const Stage& other = graph_.stages[s];
       if (other.results.size() != 1 || !are_equal(stage, other)) continue;
+      if (is_a_start(other.results[0])) continue;
       const Running* runs = running_of(graph_, other);
       if (running.has_value() != (runs != nullptr)) continue;
       if (runs && (runs->axis != running->axis || runs->reverse || !runs->exclusive)) continue;
@@ -129,7 +137,7 @@ class Inverter {
     keys_ = stages_.shared(of_.keys, "key");
     // Keys go up to the number of rows. A digit has at most as many values as a chunk has points,
     // so that there are no more counts than points.
-    const int64_t bits = bits_of(of_.rows), most = std::max<int64_t>(1, bits_of(of_.chunk) - 1);
+    const int64_t bits = bits_of(of_.rows), most = std::max<int64_t>(1, bits_of(chunk_) - 1);
     const int64_t passes = ceil_div(bits, most), each = ceil_div(bits, passes);
     for (int64_t pass = 0; pass < passes; ++pass) sort_by_digit(pass * each, int64_t{1} << each);
     return {order_, offsets(), of_.block > 0 && of_.block <= points_ ? blocks() : TensorId{}};

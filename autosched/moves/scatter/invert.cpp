@@ -3,13 +3,14 @@
 //
 //   H[I[p], c] += X[p, c]    becomes, with the points sorted by I (inversion.hpp),
 //   H[i, c] += X[order[q], c]    for offsets[i] <= q < offsets[i + 1]
-// Rows are independent, and each combines its points in their order: the bits are those of the
+// Rows are independent, and each combines its points in their order: the results are those of the
 // scatter that goes through its points one after the other.
 //
-// With pieces no row takes longer than some hundred points: the order is cut into blocks of so many
+// With pieces no thread goes through a whole long row: the order is cut into blocks of so many
 // places, and a block whose points are all one row's has a sum of its own. Row i is what stands
 // before its first block, then, added to that, the sum of its blocks in their order and of what
-// stands behind the last one. Where a row has no whole block, the bits are the same as without.
+// stands behind the last one. Where a row has no whole block, its result is the same as without.
+// Where blocks begin in a row depends on how many points the rows before it have.
 #include <algorithm>
 
 #include "autosched/moves/moves.hpp"
@@ -347,7 +348,9 @@ Program invert(Program program, size_t stage, int64_t chunk, int64_t piece) {
                "its combiner has no partial results: no pieces");
   move.own_kernel("invert it before attaching others to it");
   const InvertedAxes axes = inverted_axes(program.graph, whole);
-  move.require(!axes.rows.empty(), "all its points write apart");
+  move.require(
+      !axes.rows.empty(),
+      "there is no row that several of its points may write, or they all write the same ones");
   const std::vector<int64_t>& shape = program.graph.info(whole.results[0]).shape;
   std::vector<int64_t> points, rows, all, blocks;
   for (const size_t a : axes.points) points.push_back(whole.domain.extents[a]);

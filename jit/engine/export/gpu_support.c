@@ -97,20 +97,29 @@ static Result adjit_fill(struct adjit_loaded* made, const struct adjit_code* cod
   return result;
 }
 
+/* Loading takes memory and waits, and so does giving it back, which a capture of any thread would not
+ * allow but in this mode. */
+static Result adjit_relax(int* mode) {
+  *mode = 2; /* CU_STREAM_CAPTURE_MODE_RELAXED */
+  return adjit_cuda.exchange_capture_mode(mode);
+}
+
 static void adjit_discard(struct adjit_loaded* loaded) {
+  int mode = 0;
+  const Result relaxed = adjit_relax(&mode);
   if (loaded->constants) adjit_cuda.free(loaded->constants);
   if (loaded->module) adjit_cuda.unload_module(loaded->module);
+  if (!relaxed) adjit_cuda.exchange_capture_mode(&mode);
   free(loaded);
 }
 
-/* Loading takes memory and waits, which a capture of any thread would not allow. */
 static Result adjit_load(struct adjit_code* code, ContextHandle context) {
   struct adjit_loaded* const made =
       calloc(1, sizeof *made + code->kernel_count * sizeof made->kernels[0]);
   if (!made) return ADJIT_OUT_OF_MEMORY;
   made->context = context;
-  int mode = 2; /* CU_STREAM_CAPTURE_MODE_RELAXED */
-  Result result = adjit_cuda.exchange_capture_mode(&mode);
+  int mode = 0;
+  Result result = adjit_relax(&mode);
   if (!result) {
     result = adjit_fill(made, code);
     if (result) adjit_discard(made);
@@ -221,6 +230,6 @@ static inline const char* adjit_failure(int status) {
   if (status == -ADJIT_NO_DRIVER) return adjit_no_driver;
   if (status == -ADJIT_INVALID_CONTEXT)
     return "no CUDA context is current in the calling thread, or it was destroyed";
-  if (status >= 0 || !adjit_cuda.error_string) return "unknown status";
+  if (status >= 0 || status < -ADJIT_NO_DRIVER || !adjit_cuda.error_string) return "unknown status";
   return adjit_cuda.error_string(-status, &text) || !text ? "unknown status" : text;
 }

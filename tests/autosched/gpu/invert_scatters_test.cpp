@@ -3,6 +3,8 @@
 #include "autosched/gpu/invert_scatters.hpp"
 
 #include "autosched/gpu/cost/cost.hpp"
+#include "autosched/moves/moves.hpp"
+#include "autosched/program/graph_edit.hpp"
 #include "autosched/search/scheduler.hpp"
 #include "runtime/graph/parse/text_module.hpp"
 #include "tests/autosched/gpu/machines.hpp"
@@ -49,6 +51,34 @@ TEST(InvertScatters, OthersStay) {
                    kSmallGpu)
                 .moves_json,
             "[]");
+}
+
+// Far more rows than points are left to the points.
+TEST(InvertScatters, RowsThatFewPointsWriteStay) {
+  EXPECT_EQ(passed(table(1000, 1 << 20, 1), kGpu).moves_json, "[]");
+}
+
+// The keys of b, all rows 0, are what a's order starts from: that is written over.
+TEST(InvertScatters, KeysAreNotWhatAScatterHasWrittenOver) {
+  const Graph graph = parse_graph(
+      "def f(float(400, 8) g, int64(400) n) -> (a, b) {\n"
+      "  scatter float(500, 8) a(n(p), c) +=[drop] g(p, c) where p in 0:400, c in 0:8\n"
+      "  scatter float(100, 8) b(0, c) +=[drop] g(p, c) where p in 0:400, c in 0:8\n}");
+  Program p = initial_program(graph, kGpu);
+  p = invert(std::move(p), defining_stages(p.graph)[graph.outputs[0].value], 32);
+  p = invert(std::move(p), defining_stages(p.graph)[graph.outputs[1].value], 32);
+  expect_faithful(p, graph);
+}
+
+// A vector of rows would go through as many segments.
+TEST(InvertScatters, LanesAreNotRowsOfSegments) {
+  const Graph graph = parse_graph(
+      "def f(float(64, 512) g, int64(64, 512) n) -> (h) {\n"
+      "  scatter float(64, 50000) h(b, n(b, t)) +=[drop] g(b, t) where b in 0:64, t in 0:512\n}");
+  const Program program = default_schedule(graph, kGpu);
+  ASSERT_TRUE(has_move(program, "invert"));
+  EXPECT_EQ(loops_text(program, "h_short").find("vector"), std::string::npos)
+      << loops_text(program, "h_short");
 }
 
 TEST(InvertScatters, WhatIsMadeIsNotInvertedAgain) {
