@@ -19,7 +19,7 @@ namespace {
 // No GPU has run these kernels yet: guesses.
 constexpr double kTile = 64;  // points of m and of n that a block computes, at least
 // Of m, n and k: the smallest that a tile of threads is for (product_tile.hpp).
-constexpr double kLeastOfM = 9, kLeastOfN = 17, kLeastOfK = 16;
+constexpr double kLeastOfM = 16, kLeastOfN = 16, kLeastOfK = 16;
 constexpr double kClearlyLess = 0.9;
 // Multiply-adds in the time in which a result is read and written once more: 8 bytes at 3 TB/s, 25
 // T multiply-adds a second (measured: the copy, and products of float32).

@@ -47,6 +47,14 @@ std::optional<std::vector<bool>> axes_read(const ExprPool& pool, ExprId read,
   return axes;
 }
 
+// The axis of the parts of k that a read goes through; nullopt: its k has none.
+std::optional<size_t> part_of_k(const ExprPool& pool, ExprId read, const Domain& domain) {
+  for (const std::optional<Affine>& form : index_map(pool, pool.read_index(read), domain).forms)
+    if (const std::vector<size_t> axes = axes_of(domain, *form); axes.size() == 2)
+      return axes.front();
+  return std::nullopt;
+}
+
 bool sums_over_one_axis(const LoweredGraph& graph, const Stage& stage) {
   return stage.kind == StageKind::Compute && !running_of(graph, stage) &&
          is_product_sum(graph, stage) && stage.domain.is_box() &&
@@ -81,6 +89,11 @@ std::optional<Product> product_of(const LoweredGraph& graph, const Stage& stage)
   product.m = *m;
   for (size_t axis = 0; axis < product.n; ++axis)
     if (axis != *m) product.batches.push_back(axis);
+  // The parts of k are no rows of an operand.
+  for (const ExprId read : {left, right})
+    if (const auto part = part_of_k(pool, read, stage.domain);
+        part && (*part == product.m || *part == product.n))
+      return std::nullopt;
   product.left = {pool.read_tensor(left), left};
   product.right = {pool.read_tensor(right), right};
   return product;

@@ -74,6 +74,14 @@ bool is_shaped_for(const Program& program, TensorId tensor, size_t reader) {
          readers == std::vector<size_t>{reader};
 }
 
+// What a copy that stage_operand() has made is a copy of.
+TensorId tensor_of_copy(const Program& program, TensorId copy) {
+  const size_t producer = producer_of(program, copy);
+  if (producer == SIZE_MAX) return {};
+  const std::vector<TensorId> read = tensors_read(program.graph, program.graph.stages[producer]);
+  return read.size() == 1 ? read.front() : TensorId{};
+}
+
 struct Staged {
   Program program;
   TensorId copy;
@@ -86,7 +94,10 @@ Staged stage_operand(Program program, TensorId result, bool left, int64_t tile) 
   const ProductOperand& operand = left ? product.left : product.right;
   const size_t along_k = dimension_of(program, stage, operand, product.k);
   const size_t across = dimension_of(program, stage, operand, left ? product.m : product.n);
-  const Packing packing = packing_of(program, stage, operand, along_k, across, tile);
+  Packing packing = packing_of(program, stage, operand, along_k, across, tile);
+  // Zeros that nobody reads: else it would be the copy of the other operand, in other loops.
+  if (!left && tensor_of_copy(program, product.left.tensor) == operand.tensor)
+    packing.padding_after[across] += tile;
   const TensorId tensor = operand.tensor;
   program = pack(std::move(program), stage, tensor, packing);
   stage = producer_of(program, result);

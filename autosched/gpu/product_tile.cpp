@@ -23,7 +23,7 @@ constexpr double kLatency = 40;
 
 // What was measured with tiles like the first three (kernels by hand, H100, 1024 to 4096): 0.94 to
 // 1.06 of cuBLAS. The others are for fewer results.
-constexpr std::array<ProductTile, 14> kTiles{{
+constexpr std::array<ProductTile, 15> kTiles{{
     {128, 128, 16, 8, 8},
     {128, 64, 16, 8, 8},
     {64, 64, 16, 8, 8},
@@ -38,6 +38,7 @@ constexpr std::array<ProductTile, 14> kTiles{{
     {16, 32, 16, 2, 4},
     {64, 16, 16, 4, 4},
     {32, 16, 16, 2, 4},
+    {16, 16, 16, 1, 4},
 }};
 
 struct Sizes {
@@ -102,12 +103,14 @@ bool parts_are_as_wide(const LoweredGraph& graph, const Stage& stage) {
 std::optional<ProductTile> product_tile(const LoweredGraph& graph, const Stage& stage,
                                         const GpuMachine& machine) {
   const std::optional<Product> product = product_of(graph, stage);
-  if (!product || stage.domain.extents[product->k] < kLeastProductTerms) return std::nullopt;
+  if (!product || stage.domain.extents[product->k] < kLeastProductTerms ||
+      std::ranges::count(stage.domain.extents, 0) > 0)
+    return std::nullopt;
   const Sizes sizes = sizes_of(graph, stage, *product);
   std::optional<ProductTile> best;
   double least = 0;
   for (ProductTile tile : kTiles) {
-    // What is copied for a tile is no larger than the results ask for.
+    // A copy has no more rows than there are results, which a tile would read beyond (threads.hpp).
     if (sizes.m < static_cast<double>(tile.m) || sizes.n < static_cast<double>(tile.n)) continue;
     const double most =
         parts_are_as_wide(graph, stage) ? std::min(kMostParts, sizes.k / kLeastOfPart) : 1;

@@ -56,11 +56,11 @@ Program rfactor(Program program, size_t stage, size_t axis, int64_t parts) {
   const Move move = begin_move("rfactor", program, stage);
   const Stage& whole = move.stage_ref();
   const Domain& domain = whole.domain;
-  move.require(axis >= domain.output_rank && axis < domain.rank(), "that is not a reduction axis");
-  const bool winners = has_winners_in_parts(program.graph, whole, axis);
+  const bool winners = axis < domain.rank() && has_winners_in_parts(program.graph, whole, axis);
   move.require(
       whole.kind == StageKind::Compute && (has_partial_results(whole.combiner.kind) || winners),
       "its combiner has no partial results");
+  move.require(axis >= domain.output_rank && axis < domain.rank(), "that is not a reduction axis");
   move.require(parts >= 2 && parts <= domain.extents[axis], "there must be 2 parts to one a point");
   for (TensorId id : whole.results) {
     const DType dtype = program.graph.info(id).dtype;

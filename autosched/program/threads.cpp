@@ -74,11 +74,16 @@ const char* fault_of_cooperation(const Program& program, const Nest& nest) {
     if (is_reduction(stage, nest.loops[l]))
       return "threads reduce together, and a loop over the reduction does not stand directly "
              "outside theirs";
-  for (size_t axis = 0; axis < stage.domain.output_rank; ++axis)
-    if (takes_whole_tiles(stage, nest, axis) &&
-        reads_of_tiles(program, nest, axis) == TileReads::Partial)
+  const bool is_stored = program.scopes[stage.results.front().value] != Scope::Local;
+  for (size_t axis = 0; axis < stage.domain.output_rank; ++axis) {
+    if (!takes_whole_tiles(stage, nest, axis)) continue;
+    if (!is_stored || nest.spans[axis] != stage.domain.extents[axis])
+      return "threads reduce together, and their register tiles do not divide an output axis of "
+             "what is computed in another nest's loops";
+    if (reads_of_tiles(program, nest, axis) == TileReads::Partial)
       return "threads reduce together, and their register tiles reach past what is computed for "
              "them";
+  }
   return nullptr;
 }
 

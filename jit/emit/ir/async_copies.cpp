@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 
+#include <llvm/Analysis/VectorUtils.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/IntrinsicsNVPTX.h>
 #include <llvm/Transforms/Utils/Local.h>
@@ -108,6 +109,7 @@ class Sources {
   // What a mask says of a lane; the same value for the same lane.
   Value* lane_of(Value* mask, uint64_t lane) {
     if (!mask->getType()->isVectorTy()) return mask;
+    if (Value* all = llvm::getSplatValue(mask)) return all;
     if (auto* cast = llvm::dyn_cast<llvm::BitCastInst>(mask);
         cast && cast->getOperand(0)->getType()->isIntegerTy(1))
       return cast->getOperand(0);
@@ -228,7 +230,7 @@ void AsyncCopies::replace() {
     Sources sources(builder_);
     Value* value = store->getValueOperand();
     const uint64_t bits = value->getType()->getPrimitiveSizeInBits().getFixedValue();
-    if (bits % (8 * kUnit) != 0 || value->getType()->getScalarSizeInBits() % 8 != 0 ||
+    if (bits == 0 || bits % (8 * kUnit) != 0 || value->getType()->getScalarSizeInBits() % 8 != 0 ||
         store->getAlign().value() < kUnit)
       continue;
     std::vector<Source> units;

@@ -104,10 +104,10 @@ TEST(Arrangement, ShortSidesAreNoProducts) {
     return arranged("y(i, j) +=! a(i, k) * b(k, j)",
                     "float(" + m + ", " + k + ") a, float(" + k + ", " + n + ") b");
   };
-  EXPECT_EQ(product("9", "17", "16"), "01 0:1 1");
-  EXPECT_EQ(product("8", "17", "16"), "none");
-  EXPECT_EQ(product("9", "16", "16"), "none");
-  EXPECT_EQ(product("9", "17", "15"), "none");
+  EXPECT_EQ(product("16", "16", "16"), "01 0:1 1");
+  EXPECT_EQ(product("15", "16", "16"), "none");
+  EXPECT_EQ(product("16", "15", "16"), "none");
+  EXPECT_EQ(product("16", "16", "15"), "none");
 }
 
 }  // namespace

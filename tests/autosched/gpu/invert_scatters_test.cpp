@@ -74,7 +74,7 @@ TEST(InvertScatters, KeysAreNotWhatAScatterHasWrittenOver) {
 TEST(InvertScatters, LanesAreNotRowsOfSegments) {
   const Graph graph = parse_graph(
       "def f(float(64, 512) g, int64(64, 512) n) -> (h) {\n"
-      "  scatter float(64, 50000) h(b, n(b, t)) +=[drop] g(b, t) where b in 0:64, t in 0:512\n}");
+      "  scatter float(64, 20000) h(b, n(b, t)) +=[drop] g(b, t) where b in 0:64, t in 0:512\n}");
   const Program program = default_schedule(graph, kGpu);
   ASSERT_TRUE(has_move(program, "invert"));
   EXPECT_EQ(loops_text(program, "h_short").find("vector"), std::string::npos)

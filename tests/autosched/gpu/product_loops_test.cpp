@@ -102,6 +102,8 @@ TEST(ProductLoops, WhatIsShapedForTheProductIsShapedInItsLoops) {
 
 TEST(ProductLoops, BothOperandsMayBeOneTensor) {
   looped(parse_graph("def f(float(40, 24) x) -> (c) { c(i, j) +=! x(i, k) * x(j, k) }"));
+  looped(parse_graph("def f(float(32, 24) x) -> (c) { c(i, j) +=! x(i, k) * x(j, k) }"));
+  looped(parse_graph("def f(float(24, 64) x) -> (c) { c(i, j) +=! x(k, i) * x(k, j) }"));
 }
 
 TEST(ProductLoops, HalvesAreSummedAsFloats) {

@@ -37,6 +37,17 @@ TEST(Product, MatricesInAnyLayout) {
   EXPECT_EQ(product_in("c(i, j) +=! a(i, k) * a(j, k)", "float(4, 6) a"), "0 1 2: a a");
 }
 
+// Parts of k are batches: rows of blocks of x are not.
+TEST(Product, PartsOfASumAreBatches) {
+  EXPECT_EQ(product_in("c(p, i, j) +=! a(i, 8 * p + k) * b(8 * p + k, j) "
+                       "where p in 0:3, i in 0:4, j in 0:5, k in 0:8",
+                       "float(4, 24) a, float(24, 5) b"),
+            "0 1 2 3: a b");
+  EXPECT_EQ(product_in("c(i, j) +=! x(8 * i + k) * w(k, j) where i in 0:4, j in 0:5, k in 0:8",
+                       "float(32) x, float(8, 5) w"),
+            "none");
+}
+
 TEST(Product, BatchesAreAnyAxesButTheLast) {
   const std::string inputs = "float(2, 4, 6) a, float(2, 6, 5) b";
   EXPECT_EQ(product_in("c(s, i, j) +=! a(s, i, k) * b(s, k, j)", inputs), "0 1 2 3: a b");

@@ -49,7 +49,15 @@ TEST(ProductTile, TilesAreNoLongerThanTheResults) {
   }
 }
 
+TEST(ProductTile, EverySideOfSixteenHasOne) {
+  for (const int64_t m : {16, 31, 40})
+    for (const int64_t n : {16, 31, 40}) EXPECT_NE(tile_of(m, n, 16), "none") << m << " " << n;
+}
+
 TEST(ProductTile, ShortSumsAndOtherStagesHaveNone) {
+  EXPECT_EQ(tile_of(parse_graph("def f(float(0, 64, 64) a, float(0, 64, 64) b) -> (c) {\n"
+                                " c(i, m, n) +=! a(i, m, k) * b(i, k, n)\n}")),
+            "none");
   EXPECT_EQ(tile_of(4096, 4096, 8), "none");
   EXPECT_EQ(tile_of(parse_graph("def f(float(64, 64) a) -> (c) { c(i) +=! a(i, k) }")), "none");
 }
