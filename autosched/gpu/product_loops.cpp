@@ -270,12 +270,15 @@ size_t schedule_product(Program& program, TensorId result, const ProductTile& ti
   const size_t stage = producer_of(program, result);
   const Product product = *product_of(program.graph, program.graph.stages[stage]);
   program = register_tile(std::move(program), stage, product, tile);
-  program = with_order(std::move(program), stage, order_of(nest_of(program, stage), product, tile));
+  const std::vector<size_t> order = order_of(nest_of(program, stage), product, tile);
+  program = with_order(std::move(program), stage, order);
   const std::vector<Loop>& loops = nest_of(program, stage).loops;
   size_t depth = 0;
   while (loops[depth].axis != product.k) ++depth;
-  for (const TensorId copy : {left, right})
-    program = compute_at(std::move(program), producer_of(program, copy), stage, depth + 1);
+  for (const TensorId copy : {left, right}) {
+    const size_t at = producer_of(program, copy);
+    program = compute_at(std::move(program), at, stage, depth + 1);
+  }
   for (const TensorId copy : {left, right}) {
     const size_t at = producer_of(program, copy);
     program = copy_loops(std::move(program), at, tile.threads());
@@ -287,7 +290,8 @@ size_t schedule_product(Program& program, TensorId result, const ProductTile& ti
 Program product_loops(Program program, size_t stage, const ProductTile& tile) {
   const TensorId result = program.graph.stages[stage].results.front();
   const size_t depth = schedule_product(program, result, tile, kBuffers);
-  return parallel(std::move(program), producer_of(program, result), depth);
+  stage = producer_of(program, result);
+  return parallel(std::move(program), stage, depth);
 }
 
 Program split_product(Program program, size_t stage, const ProductTile& tile) {

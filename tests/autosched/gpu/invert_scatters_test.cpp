@@ -65,8 +65,10 @@ TEST(InvertScatters, KeysAreNotWhatAScatterHasWrittenOver) {
       "  scatter float(500, 8) a(n(p), c) +=[drop] g(p, c) where p in 0:400, c in 0:8\n"
       "  scatter float(100, 8) b(0, c) +=[drop] g(p, c) where p in 0:400, c in 0:8\n}");
   Program p = initial_program(graph, kGpu);
-  p = invert(std::move(p), defining_stages(p.graph)[graph.outputs[0].value], 32);
-  p = invert(std::move(p), defining_stages(p.graph)[graph.outputs[1].value], 32);
+  for (const TensorId output : graph.outputs) {
+    const size_t stage = defining_stages(p.graph)[output.value];
+    p = invert(std::move(p), stage, 32);
+  }
   expect_faithful(p, graph);
 }
 

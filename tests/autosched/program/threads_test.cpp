@@ -107,7 +107,8 @@ Program product(int64_t rows, int64_t count, bool copied) {
     packing.dimensions = {{1, 1, 0}, {0, 1, 0}};
     packing.padding_before = {0, 0};
     packing.padding_after = {ceil_div(rows, 2 * count) * 2 * count - rows, 0};
-    p = pack(std::move(p), 0, p.graph.inputs[0], packing);
+    const TensorId x = p.graph.inputs[0];
+    p = pack(std::move(p), 0, x, packing);
   }
   const size_t stage = copied ? 1 : 0;
   p = unroll(std::move(p), stage, 0, 2);

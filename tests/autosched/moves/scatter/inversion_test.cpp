@@ -70,14 +70,14 @@ TEST(Inversion, ScattersOfTheSameRowsShareTheirOrder) {
       "  scatter float(5, 4) h(n(i), j) +=[drop] x(i, j) where i in 0:9, j in 0:4\n"
       "  scatter float(5) s(n(i)) max=[drop] y(i) where i in 0:9\n}");
   Program p = plain(graph);
-  p = invert(std::move(p), stage_of(p, "h"), 4);
+  p = invert(p, stage_of(p, "h"), 4);
   const size_t stages = p.graph.stages.size();
-  p = invert(std::move(p), stage_of(p, "s"), 4);
+  p = invert(p, stage_of(p, "s"), 4);
   EXPECT_EQ(p.graph.stages.size(), stages);
   EXPECT_EQ(p.graph.distinct.size(), 2u) << "two digits";
   expect_faithful(p, graph);
   Program other = invert(plain(graph), stage_of(plain(graph), "h"), 4);
-  other = invert(std::move(other), stage_of(other, "s"), 8);
+  other = invert(other, stage_of(other, "s"), 8);
   EXPECT_GT(other.graph.stages.size(), stages) << "in other chunks";
   expect_faithful(other, graph);
 }
