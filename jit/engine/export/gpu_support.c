@@ -97,8 +97,8 @@ static Result adjit_fill(struct adjit_loaded* made, const struct adjit_code* cod
   return result;
 }
 
-/* Loading takes memory and waits, and so does giving it back, which a capture of any thread would not
- * allow but in this mode. */
+/* Loading takes memory and waits, and so does giving it back, which a capture of any thread would
+ * not allow but in this mode. */
 static Result adjit_relax(int* mode) {
   *mode = 2; /* CU_STREAM_CAPTURE_MODE_RELAXED */
   return adjit_cuda.exchange_capture_mode(mode);
