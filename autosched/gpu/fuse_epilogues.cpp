@@ -12,6 +12,7 @@
 #include "autosched/program/graph_edit.hpp"
 #include "autosched/program/nests.hpp"
 #include "autosched/program/required_region.hpp"
+#include "autosched/program/shared_memory.hpp"
 
 namespace adjit::sched {
 namespace {
@@ -46,14 +47,22 @@ std::optional<size_t> epilogue_of(const Program& program, size_t product) {
 
 constexpr int64_t kEpilogueBuffers = 2;  // of each operand: results take most of the memory
 
-// As many blocks as registers are for find room, or two.
-bool has_room(const ProductTile& tile, int64_t element_bytes, const GpuMachine& machine) {
-  constexpr int64_t kRoundUp = 8;  // elements of a row: banks, alignment
-  const int64_t bytes =
-      element_bytes *
-      (tile.m * (tile.n + kRoundUp) + kEpilogueBuffers * tile.k * (tile.m + tile.n + 2 * kRoundUp));
-  const int64_t blocks = std::clamp<int64_t>(machine.threads / tile.threads() / 4, 1, 2);
-  return bytes <= machine.block_shared_bytes && blocks * bytes <= machine.shared_bytes;
+// Whether two blocks of a multiprocessor find room for a tile of results and their operands'
+// buffers.
+bool has_room(const LoweredGraph& graph, const Stage& stage, const ProductTile& tile,
+              const GpuMachine& machine) {
+  constexpr int64_t kGap = kSharedAlignment;  // behind each row, at most
+  const Product product = *product_of(graph, stage);
+  const auto width = [&](TensorId id) {
+    return static_cast<int64_t>(size_of(graph.info(id).dtype));
+  };
+  const auto rows = [&](TensorId id, int64_t count, int64_t row) {
+    return count * (row * width(id) + kGap);
+  };
+  const int64_t buffers =
+      rows(product.left.tensor, tile.k, tile.m) + rows(product.right.tensor, tile.k, tile.n);
+  const int64_t bytes = rows(stage.results.front(), tile.m, tile.n) + kEpilogueBuffers * buffers;
+  return bytes <= machine.block_shared_bytes && 2 * bytes <= machine.shared_bytes;
 }
 
 }  // namespace
@@ -65,8 +74,7 @@ Program fuse_epilogues(Program program, const GpuMachine& machine) {
     const std::optional<size_t> host = tile ? epilogue_of(program, s) : std::nullopt;
     if (!host) continue;
     const Product product = *product_of(program.graph, program.graph.stages[s]);
-    const DType dtype = program.graph.info(program.graph.stages[s].results.front()).dtype;
-    if (!has_room(*tile, static_cast<int64_t>(size_of(dtype)), machine)) continue;
+    if (!has_room(program.graph, program.graph.stages[s], *tile, machine)) continue;
     for (const auto& [axis, step] : {std::pair(product.m, tile->m), std::pair(product.n, tile->n)})
       program = sched::tile(std::move(program), *host, axis, std::array<int64_t, 1>{step});
     // Loops of blocks first.
