@@ -134,11 +134,7 @@ Program fuse_axes(Program program, size_t stage, size_t axis) {
                "the stage has no two such output axes, or reduction axes");
   move.require(whole.domain.extents[axis] > 0 && whole.domain.extents[axis + 1] > 0,
                "one of the axes has no points");
-  const NestPath path = move.path();
-  const Nest& nest = nest_at(program, path);
-  move.require(path.steps.empty() && nest.attached.empty() && parallel_depth(nest) == 0 &&
-                   tile_begin(nest) == nest.loops.size(),
-               "merge axes before loops are made of them");
+  move.require_plain_loops("merge axes before loops are made of them");
   Graph& graph = program.graph;
   const std::vector<ExprId> now = axes_apart(graph.pool, whole.domain, axis);
   Stage made = whole;

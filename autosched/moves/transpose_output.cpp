@@ -36,11 +36,7 @@ Program transpose_output(Program program, size_t stage, size_t axis) {
   const size_t outputs = whole.domain.output_rank;
   move.require(axis < outputs && axis + 1 < outputs,
                "the axis must be one of its results, and not the last one");
-  const NestPath path = move.path();
-  const Nest& nest = nest_at(program, path);
-  move.require(path.steps.empty() && nest.attached.empty() && parallel_depth(nest) == 0 &&
-                   tile_begin(nest) == nest.loops.size(),
-               "transpose results before loops are made of them");
+  move.require_plain_loops("transpose results before loops are made of them");
   Graph& graph = program.graph;
   ExprPool& pool = graph.pool;
   std::vector<size_t> place(whole.domain.rank());

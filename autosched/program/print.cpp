@@ -23,6 +23,7 @@
 #include "autosched/program/nests.hpp"
 #include "autosched/program/program.hpp"
 #include "autosched/program/required_region.hpp"
+#include "autosched/program/shared_memory.hpp"
 #include "autosched/program/threads.hpp"
 #include "runtime/graph/print/printer.hpp"
 #include "runtime/graph/print/statement.hpp"
@@ -40,18 +41,27 @@ std::string parenthesised(std::span<const std::string> items) {
   return items.empty() ? "" : "(" + joined(items) + ")";
 }
 
+// Of all buffers of a result; what a block shares has gaps behind its rows.
+int64_t local_bytes(const Program& program, const Nest& nest, const TensorInfo& tensor, RunBy by) {
+  const auto width = static_cast<int64_t>(size_of(tensor.dtype));
+  std::vector<int64_t> extents(
+      nest.spans.begin(),
+      nest.spans.begin() +
+          static_cast<std::ptrdiff_t>(program.graph.stages[nest.stage].domain.output_rank));
+  if (by == RunBy::Block) extents = shared_extents(extents, width);
+  auto bytes = static_cast<double>(nest.buffers * width);
+  for (const int64_t extent : extents) bytes *= static_cast<double>(extent);
+  return static_cast<int64_t>(std::min(bytes, 0x1p62));
+}
+
 // Where a nest's result is kept.
 std::string storage(const Program& program, const Nest& nest, TensorId result, RunBy by) {
   const TensorInfo& tensor = program.graph.info(result);
   const Scope scope = program.scopes[result.value];
   std::string text(scope == Scope::Local && by == RunBy::Block ? "shared" : name_of(scope));
   if (scope == Scope::Local) {
-    auto bytes = static_cast<double>(size_of(tensor.dtype));
-    for (size_t a = 0; a < program.graph.stages[nest.stage].domain.output_rank; ++a)
-      bytes *= static_cast<double>(nest.spans[a]);
     if (nest.buffers > 1) text += ", " + std::to_string(nest.buffers) + " buffers";
-    bytes *= static_cast<double>(nest.buffers);
-    text += ", " + std::to_string(static_cast<int64_t>(std::min(bytes, 0x1p62))) + " bytes";
+    text += ", " + std::to_string(local_bytes(program, nest, tensor, by)) + " bytes";
   }
   if (const int64_t gap = row_gap(program.graph, result); gap > 0)
     text += ", rows " + std::to_string(tensor.shape.back() + gap) + " apart";

@@ -39,6 +39,14 @@ size_t Move::own_kernel(const char* reason) const {
   return found.kernel;
 }
 
+void Move::require_plain_loops(const char* reason) const {
+  const NestPath found = path();
+  const Nest& nest = nest_at(program, found);
+  require(found.steps.empty() && nest.attached.empty() && parallel_depth(nest) == 0 &&
+              tile_begin(nest) == nest.loops.size(),
+          reason);
+}
+
 void Move::require_threads(const Kernel& kernel) const {
   const std::optional<ThreadFault> fault = fault_in_threads(program, kernel);
   if (!fault) return;

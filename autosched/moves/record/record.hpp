@@ -27,6 +27,9 @@ struct Move {
   /// The kernel of which the stage is all: it is attached to none, and none to it. Refuses any
   /// other for this reason; what rewrites a stage would drop what is attached.
   size_t own_kernel(const char* reason) const;
+  /// Refuses a stage that is not a kernel by itself with the plain loops that it begins with, for
+  /// this reason.
+  void require_plain_loops(const char* reason) const;
   /// Refuses a kernel whose thread loops are not as they may be (threads.hpp).
   void require_threads(const Kernel& kernel) const;
   /// split_loop() of a nest that has not too many loops.

@@ -42,7 +42,7 @@ TEST(Pipeline, WhatABlockComputesInASerialLoopHasSeveralBuffers) {
   Program p = pipeline(columns(), 0, 3);
   EXPECT_EQ(nest_of(p, 0).buffers, 3);
   EXPECT_EQ(nest_of(p, 1).buffers, 1);
-  EXPECT_NE(print(p).find("(shared, 3 buffers, 3072 bytes)"), std::string::npos) << print(p);
+  EXPECT_NE(print(p).find("(shared, 3 buffers, 3456 bytes)"), std::string::npos) << print(p);
   EXPECT_NO_THROW(verify(p));
   EXPECT_EQ(print(replay(columns_graph(), p.moves_json, GpuMachine{})), print(p));
   p = pipeline(p, 1, 3);
