@@ -9,6 +9,7 @@
 #include "autosched/gpu/contraction.hpp"
 #include "autosched/gpu/product.hpp"
 #include "autosched/moves/moves.hpp"
+#include "autosched/moves/zero_factors.hpp"
 #include "autosched/program/graph_edit.hpp"
 #include "autosched/program/nests.hpp"
 #include "autosched/program/required_region.hpp"
@@ -239,7 +240,7 @@ bool divides_axes(const LoweredGraph& graph, const Stage& stage) {
 std::optional<Arrangement> arrangement_of(const Rewriting& rewriting, bool reshapes) {
   const LoweredGraph& graph = rewriting.program.graph;
   const std::optional<Contraction> contraction = contraction_of(graph, rewriting.contraction());
-  if (!contraction) return std::nullopt;
+  if (!contraction || !rows_follow_from_reads(graph, rewriting.contraction())) return std::nullopt;
   return arrangement_of(graph, rewriting.contraction(), *contraction, reshapes);
 }
 

@@ -30,4 +30,23 @@ bool have_values(const Graph& graph, std::span<const TensorId> tensors) {
   });
 }
 
+bool rows_follow_from_reads(const Graph& graph, const Stage& stage) {
+  const ExprPool& pool = graph.pool;
+  Domain inside = stage.domain;
+  inside.inequalities.clear();
+  for (ExprId id : reachable(pool, stage.bodies)) {
+    if (!pool.is(id, Op::Read)) continue;
+    const std::vector<int64_t>& shape = graph.info(pool.read_tensor(id)).shape;
+    for (size_t d = 0; d < shape.size(); ++d) {
+      std::optional<IndexForm> at = index_form(pool, pool.read_index(id)[d], inside);
+      if (!at) continue;
+      inside = std::move(at->domain);
+      inside.inequalities.push_back(at->form);
+      inside.inequalities.push_back(Affine(shape[d] - 1) - at->form);
+    }
+  }
+  return std::ranges::all_of(stage.domain.inequalities,
+                             [&](const Affine& row) { return implies(inside, row); });
+}
+
 }  // namespace adjit::sched

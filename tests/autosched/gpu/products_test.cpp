@@ -120,7 +120,7 @@ TEST(Products, ResiduesThatCancelInOneOperand) {
 TEST(Products, OperandsAreComputedWhereTheyAreRead) {
   const Graph graph = parse_graph(
       "def f(float(20, 16) a, float(16, 18) b, float(16) v) -> (y) {\n"
-      "  y(i, j) +=! exp(a(i, k)) * v(k) * 0.5 * b(k, j) where k <= i\n}");
+      "  y(i, j) +=! exp(a(i, k)) * v(k) * 0.5 * b(k, j)\n}");
   EXPECT_EQ(products_in(graph), "20* 18 16 + 1");
 }
 
@@ -297,6 +297,15 @@ TEST(Products, RandomContractionsMeanTheSame) {
         p.graph.stages, [&](const Stage& stage) { return product_of(p.graph, stage).has_value(); });
   }
   EXPECT_GT(made, 10u);
+}
+
+// What a condition excludes is no term: zeros in its place are, where the other factor is no
+// number.
+TEST(Products, TermsThatAUserExcludesStayOut) {
+  EXPECT_EQ(products_in(parse_graph("def f(float(20, 20) a, float(20, 20) b) -> (y) {\n"
+                                    " y(i, j) +=! a(i, k) * b(k, j) where i in 0:20, j in 0:20, "
+                                    "k in 0:20, k <= i\n}")),
+            "+ 1");
 }
 
 }  // namespace

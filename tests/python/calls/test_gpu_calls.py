@@ -123,6 +123,39 @@ assert "threads" in aj.lower(lambda x: aj.argmax(x, 1), x, target="cuda").schedu
 """)
 
 
+def test_terms_that_a_condition_excludes_are_none() -> None:
+    """Zeros in their place would be, where the other factor is no number."""
+    run("""
+n = 20
+rng = np.random.default_rng(3)
+a, b = (rng.normal(size=(n, n)).astype(np.float32) for _ in range(2))
+b[n - 1] = np.nan
+
+def lower_triangle(a, b):
+    r = aj.reduce_axis(n)
+    return aj.compute((n, n), lambda i, j: aj.sum(
+        aj.at(a, i, r) * aj.at(b, r, j), axis=r, where=r <= i))
+
+q, k, v = (rng.normal(size=(1, 1, 17, 16)).astype(np.float32) for _ in range(3))
+v[0, 0, 16] = np.nan
+attention = lambda q, k, v: aj.nn.scaled_dot_product_attention(q, k, v, is_causal=True)
+for f, arrays in ((lower_triangle, (a, b)), (attention, (q, k, v))):
+    on_cpu, on_gpu = (aj.jit(f, target=t)(*arrays) for t in ("cpu", "cuda"))
+    np.testing.assert_array_equal(np.isnan(on_gpu), np.isnan(on_cpu))
+    assert 0 < np.isnan(on_gpu).sum() <= 20
+""")
+
+
+def test_products_of_one_array_with_itself_have_tiles() -> None:
+    run("""
+x = np.random.default_rng(4).normal(size=(32, 48)).astype(np.float32)
+for f in (lambda x: x @ x.T, lambda x: x.T @ x):
+    on_cpu, on_gpu = (aj.jit(f, target=t)(x) for t in ("cpu", "cuda"))
+    np.testing.assert_allclose(on_gpu, on_cpu, rtol=1e-5, atol=1e-5)
+    assert "2 buffers" in (s := aj.lower(f, x, target="cuda").schedule) or "3 buffers" in s
+""")
+
+
 def test_long_prefixes_run_in_chunks() -> None:
     run("""
 r = np.random.default_rng(1).uniform(0.9, 1.1, (3, 1030)).astype(np.float32)
