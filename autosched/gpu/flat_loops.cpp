@@ -7,6 +7,7 @@
 
 #include "autosched/gpu/vector_lanes.hpp"
 #include "autosched/moves/moves.hpp"
+#include "autosched/program/graph_edit.hpp"
 #include "autosched/program/nests.hpp"
 #include "autosched/program/points.hpp"
 #include "autosched/program/segments.hpp"

@@ -22,6 +22,9 @@ constexpr double kLeastPart = 64;       // and at least
 constexpr double kPointsOfElement = 4;  // of a private array, at least: else most of it is zeros
 constexpr int64_t kLeastChunk = 64, kMostChunk = 1024;  // of an inversion
 constexpr int64_t kLeastPiece = 256;                    // of a long row
+// Each row finds its points, also where it has none: so many times the points are no more work than
+// the points one after the other.
+constexpr double kMostRowsOfPoint = 64;
 
 struct ScatterPoints {
   double threads = 1;   // of the flat mapping: points that write apart
@@ -48,8 +51,8 @@ ScatterPoints scatter_points(const LoweredGraph& graph, const Stage& stage) {
   return all;
 }
 
-// Parts of the longest axis, of so many points each that their arrays have fewer elements than a
-// quarter of the points.
+// Parts of the longest axis, of so many points each that their arrays have at most a quarter as
+// many elements.
 int64_t private_parts(const Stage& stage, const ScatterPoints& all) {
   if (!has_partial_results(stage.combiner.kind)) return 0;
   const double part = std::max(kLeastPart, kPointsOfElement * all.elements / all.threads);
@@ -58,10 +61,6 @@ int64_t private_parts(const Stage& stage, const ScatterPoints& all) {
   const double chunk = std::max(1.0, std::floor(part * extent / all.steps));
   return static_cast<int64_t>(std::ceil(extent / chunk));
 }
-
-// Each row finds its points, also where it has none: so many times the points are no more work than
-// the points one after the other.
-constexpr double kMostRowsOfPoint = 64;
 
 // Chunks as long as there are chunks: ranks in a chunk and sums over the chunks before take as long
 // as each other.

@@ -25,7 +25,7 @@ constexpr int64_t kBuffers = 3;  // of each operand; measured by hand: 2 to 4 ma
 // warp loads at once lies in different banks.
 constexpr int64_t kWarpAlong = 8;
 // Of an operand that is copied across: elements that follow each other where it comes from, a
-// sector, beside those that do where it goes.
+// sector of float32, beside those that do where it goes.
 constexpr int64_t kSectorElements = 8;
 
 size_t producer_of(const Program& program, TensorId tensor) {
@@ -149,7 +149,7 @@ Program register_tile(Program program, size_t stage, const Product& product,
   };
   program = vectorize(std::move(program), stage, product.n, kLanes);
   unrolled(product.n, tile.thread_n / kLanes);
-  unrolled(product.k, tile.k / 2);  // the loop around steps over whole buffers, also at their end
+  unrolled(product.k, tile.k / 2);  // half: a guess; k may end within a buffer
   unrolled(product.m, tile.thread_m);
   for (const auto& [axis, step] :
        {std::pair(product.n, tile.n), std::pair(product.m, tile.m), std::pair(product.k, tile.k)}) {

@@ -21,8 +21,8 @@ Program product_loops(Program program, size_t stage, const ProductTile& tile);
 /// The same sum in `tile.parts` parts, which another stage adds up; as it is where that is 1.
 Program split_product(Program program, size_t stage, const ProductTile& tile);
 
-/// The threads of a product's nest, which nothing was done to, and its operands'
-/// copies, of which so many buffers are there. The number of the nest's loops outside that over k.
+/// Gives a product's nest, which no move has changed yet, its threads, and its operands copies with
+/// so many buffers each. Returns how many loops stand outside that over k.
 size_t schedule_product(Program& program, TensorId result, const ProductTile& tile,
                         int64_t buffers);
 

@@ -21,8 +21,9 @@ constexpr double kOtherInstructions = 0.06;  // of the multiply-adds: loads, add
 // no other warp computes meanwhile.
 constexpr double kLatency = 40;
 
-// What was measured with tiles like the first three (kernels by hand, H100, 1024 to 4096): 0.94 to
-// 1.06 of cuBLAS. The others are for fewer results.
+// What was measured with tiles like the first and the third (kernels by hand, H100, products of
+// 1024 to 4096): 0.94 to 1.06 of cuBLAS; with the second, convolutions. The others are for fewer
+// results.
 constexpr std::array<ProductTile, 15> kTiles{{
     {128, 128, 16, 8, 8},
     {128, 64, 16, 8, 8},
@@ -49,7 +50,8 @@ double blocks_along(double extent, int64_t tile) {
   return std::ceil(extent / static_cast<double>(tile));
 }
 
-// Microseconds of the kernel, and of the one that adds up parts.
+// Microseconds of the kernel, and of the one that adds up parts; float64 as if it were as fast as
+// float32.
 double predicted(const ProductTile& tile, const Sizes& sizes, const GpuMachine& machine) {
   const auto parts = static_cast<double>(tile.parts);
   const double rows = blocks_along(sizes.m, tile.m), columns = blocks_along(sizes.n, tile.n);
@@ -76,7 +78,7 @@ double predicted(const ProductTile& tile, const Sizes& sizes, const GpuMachine& 
   const double memory = 1e-3 * read / machine.l2_gb;
   double together = std::max(compute, memory) + machine.launch_microseconds;
   if (tile.parts > 1) {
-    const double moved = 2 * parts * sizes.batches * sizes.m * sizes.n * 4;
+    const double moved = 2 * parts * sizes.batches * sizes.m * sizes.n * sizes.element_bytes;
     together += machine.launch_microseconds + 1e-3 * moved / machine.l2_gb;
   }
   return together;
@@ -101,7 +103,7 @@ bool parts_are_as_wide(const LoweredGraph& graph, const Stage& stage) {
 }  // namespace
 
 std::optional<ProductTile> product_tile(const LoweredGraph& graph, const Stage& stage,
-                                        const GpuMachine& machine) {
+                                        const GpuMachine& machine, bool may_split) {
   const std::optional<Product> product = product_of(graph, stage);
   if (!product || stage.domain.extents[product->k] < kLeastProductTerms ||
       std::ranges::count(stage.domain.extents, 0) > 0)
@@ -110,10 +112,12 @@ std::optional<ProductTile> product_tile(const LoweredGraph& graph, const Stage& 
   std::optional<ProductTile> best;
   double least = 0;
   for (ProductTile tile : kTiles) {
-    // A copy has no more rows than there are results, which a tile would read beyond (threads.hpp).
+    // A copy covers only the rows that there are: a tile of more rows than the product has would
+    // read past it.
     if (sizes.m < static_cast<double>(tile.m) || sizes.n < static_cast<double>(tile.n)) continue;
-    const double most =
-        parts_are_as_wide(graph, stage) ? std::min(kMostParts, sizes.k / kLeastOfPart) : 1;
+    const double most = may_split && parts_are_as_wide(graph, stage)
+                            ? std::min(kMostParts, sizes.k / kLeastOfPart)
+                            : 1;
     for (tile.parts = 1; tile.parts == 1 || static_cast<double>(tile.parts) <= most;
          tile.parts *= 2) {
       if (stage.domain.extents[product->k] % tile.parts != 0) break;

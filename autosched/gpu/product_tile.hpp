@@ -21,8 +21,8 @@ struct ProductTile {
 };
 
 /// The tile that is predicted to take the least time; nullopt for a stage that is no product, or
-/// too small for tiles. `parts` of a sum that may be split.
+/// too small for tiles. In one part, unless the sum may be split.
 std::optional<ProductTile> product_tile(const LoweredGraph& graph, const Stage& stage,
-                                        const GpuMachine& machine);
+                                        const GpuMachine& machine, bool may_split = false);
 
 }  // namespace adjit::sched

@@ -100,7 +100,7 @@ Program split_long_reductions(Program program, const GpuMachine& machine) {
   // What combines the parts stands behind them: it is looked at next.
   for (size_t s = 0; s < program.graph.stages.size(); ++s)
     if (const std::optional<ProductTile> tile =
-            product_tile(program.graph, program.graph.stages[s], machine)) {
+            product_tile(program.graph, program.graph.stages[s], machine, true)) {
       if (is_alone(program, s)) program = split_product(std::move(program), s, *tile);
     } else if (const auto split =
                    is_alone(program, s)

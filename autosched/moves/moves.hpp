@@ -132,8 +132,8 @@ Program split_running(Program program, size_t stage, int64_t parts);
 /// combine its points, in their order: rows are independent, and the sums those of the serial
 /// scatter. A scatter of the same rows that has been inverted before shares its order. `chunk`:
 /// points that are counted together; a digit of the sort has at most as many values. `piece` > 0:
-/// rows of many points (of two pieces and more, or of fewer that begin with one) are combined in
-/// pieces, for Sum, Product, Max, Min, Any and All; the order of their sums is then fixed by all
+/// rows in whose places a whole piece lies (all of two pieces and more, some of fewer) are combined
+/// in pieces, for Sum, Product, Max, Min, Any and All; the order of their sums is then fixed by all
 /// indices and the piece, never by threads.
 Program invert(Program program, size_t stage, int64_t chunk, int64_t piece = 0);
 /// Points, and rows, that are numbered by int32.

@@ -9,6 +9,13 @@
 
 namespace adjit::sched {
 
+bool uses(const ExprPool& pool, ExprId expr, size_t axis) {
+  const ExprId roots[] = {expr};
+  return std::ranges::any_of(reachable(pool, roots), [&](ExprId id) {
+    return pool.is(id, Op::Axis) && pool.axis_number(id) == axis;
+  });
+}
+
 bool is_identity(const ExprPool& pool, std::span<const ExprId> index) {
   for (size_t k = 0; k < index.size(); ++k)
     if (!pool.is(index[k], Op::Axis) || pool.axis_number(index[k]) != k) return false;

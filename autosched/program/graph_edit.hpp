@@ -12,6 +12,8 @@ namespace adjit::sched {
 /// `body` with index[k] for axis k, and `predicate` (if valid) added to the predicate of every read
 /// in it.
 ExprId body_at(ExprPool& pool, ExprId body, std::span<const ExprId> index, ExprId predicate);
+/// Whether an expression uses an axis.
+bool uses(const ExprPool& pool, ExprId expr, size_t axis);
 /// Whether index[k] is axis k for every k.
 bool is_identity(const ExprPool& pool, std::span<const ExprId> index);
 

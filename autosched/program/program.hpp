@@ -55,16 +55,15 @@
 // threads. A thread loop over a reduction axis has one accumulator a thread, as lanes have, and of
 // the same combiners, or of ArgMax and ArgMin whose second component tells the order of the points
 // (winners.hpp): it then decides between equal values, whatever the order. All are combined by a
-// fixed tree at the end, and the thread with trip 0 of
-// these loops stores. A nest in which threads reduce together (such loops, or thread loops over
-// output axes inside serial loops of the reduction) keeps all its accumulators: from its first
-// thread loop in, outside the tile, all loops are thread loops or serial ones of the reduction;
-// further serial loops of the reduction stand directly outside of it. Where it has thread loops
-// over an output axis that is in the tile, too, and these do not divide it, the last tile has all
-// its points as well: those past the axis' end are computed from whatever is there (zeros, or what
-// a local buffer holds), and not stored. A nest that the block runs does not update partial results
-// in memory around what is attached to it. Scatters and running reductions have no thread loops,
-// nor has what is computed in their loops.
+// fixed tree at the end, and the thread with trip 0 of these loops stores. A nest in which threads
+// reduce together (such loops, or thread loops over output axes inside serial loops of the
+// reduction) keeps all its accumulators: from its first thread loop in, outside the tile, all loops
+// are thread loops or serial ones of the reduction; further serial loops of the reduction stand
+// directly outside of it. Where it has thread loops over an output axis that is in the tile, too,
+// and these do not divide it, the last tile has all its points as well: those past the axis' end
+// are computed from whatever is there (zeros, or what a local buffer holds), and not stored. A nest
+// that the block runs does not update partial results in memory around what is attached to it.
+// Scatters and running reductions have no thread loops, nor has what is computed in their loops.
 //
 // Who runs a nest of a block kernel follows from the tree. The block runs the root, and what is
 // attached to what the block runs, outside its first thread loop: its serial loops outside its own
@@ -79,7 +78,7 @@
 // the result of iteration t lies in buffer t mod `buffers`, and is computed up to `buffers` - 1
 // iterations early, so that what is loaded is under way while others compute. It has no reduction
 // and nothing attached, its result is local, and it reads nothing that its kernel computes. All
-// such nests at one depth have as many buffers.
+// such nests at one depth have the same number of buffers.
 //
 // Attachment. A nest computed at depth d of another runs inside its loops [0, d), before its loop
 // d, and produces the region of its tensor that the rest of that iteration reads: axis_base gives

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "autosched/program/graph_edit.hpp"
+
 namespace adjit::sched {
 namespace {
 
@@ -26,13 +28,6 @@ std::optional<Segments> segments_in(const ExprPool& pool, ExprId target) {
 }
 
 }  // namespace
-
-bool uses(const ExprPool& pool, ExprId expr, size_t axis) {
-  const ExprId roots[] = {expr};
-  return std::ranges::any_of(reachable(pool, roots), [&](ExprId id) {
-    return pool.is(id, Op::Axis) && pool.axis_number(id) == axis;
-  });
-}
 
 double mean_length(const ExprPool& pool, const Stage& stage, const Segments& segments) {
   auto length = static_cast<double>(stage.domain.extents[segments.axis]);

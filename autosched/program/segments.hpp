@@ -28,7 +28,4 @@ std::optional<Segments> segments_of(const ExprPool& pool, const Stage& stage);
 /// bounds tell apart.
 double mean_length(const ExprPool& pool, const Stage& stage, const Segments& segments);
 
-/// Whether an expression uses an axis.
-bool uses(const ExprPool& pool, ExprId expr, size_t axis);
-
 }  // namespace adjit::sched

@@ -33,12 +33,7 @@ TileReads reads_of_tiles(const Program& program, const Nest& nest, size_t axis) 
   const LoweredGraph& graph = program.graph;
   const ExprPool& pool = graph.pool;
   const int64_t points = points_of_threads(nest, axis);
-  const auto uses_axis = [&](ExprId root) {
-    const ExprId roots[] = {root};
-    return root.valid() && std::ranges::any_of(reachable(pool, roots), [&](ExprId id) {
-             return pool.is(id, Op::Axis) && pool.axis_number(id) == axis;
-           });
-  };
+  const auto uses_axis = [&](ExprId expr) { return expr.valid() && uses(pool, expr, axis); };
   const auto place_of = [&](TensorId tensor, ExprId index, size_t dimension) {
     for (const Nest::Attached& attached : nest.attached) {
       const std::vector<TensorId>& results = graph.stages[attached.nest.stage].results;

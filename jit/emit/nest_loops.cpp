@@ -193,7 +193,8 @@ Carried NestLoops::iterations(size_t k, Value* lo, Value* hi, bool at_least_once
     lo = kernel_.builder.CreateTrunc(lo, kernel_.builder.getInt32Ty());
     hi = kernel_.builder.CreateTrunc(hi, kernel_.builder.getInt32Ty());
   }
-  // Copies of a pipeline start one behind the other.
+  // Loops of a copy of so few trips are written out, so that its loads start one behind the other
+  // (a guess).
   constexpr int64_t kFewTrips = 16;
   const auto* begin = llvm::dyn_cast<llvm::ConstantInt>(lo);
   const auto* end = llvm::dyn_cast<llvm::ConstantInt>(hi);

@@ -1,6 +1,7 @@
 // autosched/analysis/reads/gather_access.cpp -- questions about the coordinates of reads.
 #include "autosched/analysis/reads/gather_access.hpp"
 #include "autosched/machine/thresholds.hpp"
+#include "autosched/program/graph_edit.hpp"
 #include "runtime/graph/index_map.hpp"
 
 #include <algorithm>
@@ -11,19 +12,12 @@ int64_t row_piece(const Graph& graph, TensorId operand) {
   return size < 2 ? 0 : thresholds().piece_bytes / size;
 }
 
-bool moves_with(const ExprPool& pool, ExprId coordinate, size_t axis) {
-  const ExprId roots[] = {coordinate};
-  return std::ranges::any_of(reachable(pool, roots), [&](ExprId id) {
-    return pool.is(id, Op::Axis) && pool.axis_number(id) == axis;
-  });
-}
-
 std::optional<size_t> dimension_walked(const ExprPool& pool, const Stage& stage,
                                        std::span<const ExprId> index, size_t axis) {
   const IndexMap map = index_map(pool, index, stage.domain);
   std::optional<size_t> walked;
   for (size_t d = 0; d < index.size(); ++d) {
-    if (!moves_with(pool, index[d], axis)) continue;
+    if (!uses(pool, index[d], axis)) continue;
     if (walked || !map.forms[d] || map.forms[d]->coefficient(axis) != 1) return std::nullopt;
     walked = d;
   }

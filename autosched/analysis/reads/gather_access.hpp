@@ -15,9 +15,6 @@ namespace adjit::sched {
 /// not taken.
 int64_t row_piece(const Graph& graph, TensorId operand);
 
-/// Whether a coordinate moves with an axis.
-bool moves_with(const ExprPool& pool, ExprId coordinate, size_t axis);
-
 /// The dimension that an axis walks element by element, of a tensor at these coordinates, if it
 /// moves no other one.
 std::optional<size_t> dimension_walked(const ExprPool& pool, const Stage& stage,

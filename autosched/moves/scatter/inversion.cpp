@@ -136,7 +136,7 @@ class Inverter {
   Inversion operator()() {
     keys_ = stages_.shared(of_.keys, "key");
     // Keys go up to the number of rows. A digit has at most as many values as a chunk has points,
-    // so that there are no more counts than points.
+    // so that there are hardly more counts than points.
     const int64_t bits = bits_of(of_.rows), most = std::max<int64_t>(1, bits_of(chunk_) - 1);
     const int64_t passes = ceil_div(bits, most), each = ceil_div(bits, passes);
     for (int64_t pass = 0; pass < passes; ++pass) sort_by_digit(pass * each, int64_t{1} << each);

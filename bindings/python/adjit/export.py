@@ -34,8 +34,9 @@ def export(
     ``args``: arrays, numbers or ShapeDtype; the library takes row-major arrays of their shapes and
     dtypes. It has two functions, described in the header: ``<name>`` (arguments, then results) and,
     where ``f`` has float arguments and results, ``<name>_backward`` (arguments, one cotangent per
-    float result, then one gradient per float argument; it computes the forward again). Both run on
-    the calling thread and need no adjit; a ``memory_budget`` of ``f`` does not bind them.
+    float result, then one gradient per float argument; it computes the forward again). Both need
+    no adjit; for the CPU they run on the calling thread, for a GPU they put their work into a
+    stream. A ``memory_budget`` of ``f`` does not bind them.
 
     ``target``: "cpu", or "cuda", "cuda:1" for GPUs like that one, which the library's functions
     use by its driver alone: they take addresses in its memory and a stream behind them. Without it

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "autosched/program/graph_edit.hpp"
 #include "autosched/program/nests.hpp"
 #include "autosched/program/segments.hpp"
 #include "autosched/program/threads.hpp"

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "autosched/program/graph_edit.hpp"
 #include "autosched/program/nests.hpp"
 #include "autosched/program/segments.hpp"
 #include "jit/emit/addresses/address.hpp"

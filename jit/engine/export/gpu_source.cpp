@@ -174,11 +174,11 @@ std::string gpu_header_text() {
          "stream and returns before it is done, but where\n * it says that it waits; its workspace "
          "is taken and given back in the stream, of the GPU's current\n * memory pool. The first "
          "call in a context loads the code; <function>_unload gives that back, of the\n * current "
-         "context, once all that calls have put into streams is done, and graphs that captured "
-         "them are\n * destroyed, before the context ends. Addresses are to be "
-         "divisible "
-         "as\n * said. Negative statuses are the CUDA driver's, negated (CUresult). The driver is "
-         "libcuda.so.1, or what\n * the environment variable ADJIT_CUDA_LIBRARY names. */\n";
+         "context, once all that calls have put into streams is done, and graphs that captured\n * "
+         "them are destroyed, before the context ends. Arrays must lie at addresses divisible as "
+         "each function\n * says. Negative statuses are the CUDA driver's, negated (CUresult). The "
+         "driver is libcuda.so.1, or\n * what the environment variable ADJIT_CUDA_LIBRARY names. "
+         "*/\n";
 }
 
 std::string gpu_remarks(const ExportedFunction& f) {

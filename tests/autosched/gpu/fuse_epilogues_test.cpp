@@ -25,7 +25,6 @@ TEST(FuseEpilogues, AProductIsComputedTileByTileWhereItIsRead) {
   Program p = with_epilogue(std::string(kDense) + " y(i, j) = max(c(i, j) + b(j), 0.0)\n}");
   ASSERT_EQ(p.kernels.size(), 1u);
   ASSERT_EQ(product_of_epilogue(p, 1), 0u);
-  const Graph graph = p.graph;
   const std::optional<ProductTile> tile = product_tile(p.graph, p.graph.stages[0], GpuMachine{});
   ASSERT_TRUE(tile);
   p = epilogue_loops(std::move(p), 1, *tile);

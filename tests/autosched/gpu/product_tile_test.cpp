@@ -12,7 +12,8 @@ namespace {
 // "m x n x k, thread_m x thread_n, parts", or "none".
 std::string tile_of(const Graph& plain) {
   const LoweredGraph graph(plain);
-  const std::optional<ProductTile> tile = product_tile(graph, graph.stages.front(), GpuMachine{});
+  const std::optional<ProductTile> tile =
+      product_tile(graph, graph.stages.front(), GpuMachine{}, true);
   if (!tile) return "none";
   const auto text = [](int64_t number) { return std::to_string(number); };
   return text(tile->m) + "x" + text(tile->n) + "x" + text(tile->k) + " " + text(tile->thread_m) +

@@ -1,5 +1,6 @@
 // tests/autosched/program/segments_test.cpp -- which targets name a row in a segment of an axis.
 #include "autosched/program/segments.hpp"
+#include "autosched/program/graph_edit.hpp"
 
 #include <gtest/gtest.h>
 

@@ -9,19 +9,12 @@
 #include "autosched/machine/core_time.hpp"
 #include "autosched/machine/thresholds.hpp"
 #include "autosched/moves/moves.hpp"
+#include "autosched/program/graph_edit.hpp"
 #include "autosched/program/nests.hpp"
 #include "autosched/program/points.hpp"
 
 namespace adjit::sched {
 namespace {
-
-// Whether an index of a read depends on the axis.
-bool index_moves_with(const ExprPool& pool, ExprId index, size_t axis) {
-  const ExprId roots[] = {index};
-  return std::ranges::any_of(reachable(pool, roots), [&](ExprId id) {
-    return pool.is(id, Op::Axis) && pool.axis_number(id) == axis;
-  });
-}
 
 // The dimension of a tensor whose parts several cores write in tasks of their own, if there is one.
 std::optional<size_t> written_along(const Program& program, TensorId tensor) {
@@ -77,7 +70,7 @@ class TaskCosts {
     for (const MemoryAccess& access : accesses_.reads) {
       const std::optional<size_t> dim = written_along(program_, access.tensor);
       if (!dim) continue;
-      const bool own = index_moves_with(graph.pool, graph.pool.read_index(access.read)[*dim], axis);
+      const bool own = uses(graph.pool, graph.pool.read_index(access.read)[*dim], axis);
       const double read = elements_touched(access, stage_.domain) *
                           static_cast<double>(size_of(graph.info(access.tensor).dtype));
       if (!own) bytes += others * read;

@@ -167,7 +167,7 @@ Program write_rows(Program program, size_t stage, const IndexedTarget& rows) {
   std::iota(order.begin(), order.end(), size_t{0});
   const auto rank_of = [&](size_t l) {
     const size_t axis = nest.loops[l].axis;
-    if (moves_with(program.graph.pool, s.target[rows.dimension], axis)) return 2;
+    if (uses(program.graph.pool, s.target[rows.dimension], axis)) return 2;
     return s.domain.extents[axis] <= thresholds().short_axis &&
                    !is_independent(program.graph, s, axis)
                ? 1

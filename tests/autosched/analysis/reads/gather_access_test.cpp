@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "autosched/program/graph_edit.hpp"
 #include "runtime/graph/parse/text_module.hpp"
 
 namespace adjit::sched {
@@ -40,10 +41,10 @@ TEST_F(GatherAccess, PiecesAreSixteenBytes) {
 
 TEST_F(GatherAccess, ACoordinateMovesWithTheAxesInIt) {
   const std::span<const ExprId> at = index("i, I(i, 0) % 9, 3");
-  EXPECT_TRUE(moves_with(graph.pool, at[0], 0));
-  EXPECT_FALSE(moves_with(graph.pool, at[0], 1));
-  EXPECT_TRUE(moves_with(graph.pool, at[1], 0)) << "through data";
-  EXPECT_FALSE(moves_with(graph.pool, at[2], 0));
+  EXPECT_TRUE(uses(graph.pool, at[0], 0));
+  EXPECT_FALSE(uses(graph.pool, at[0], 1));
+  EXPECT_TRUE(uses(graph.pool, at[1], 0)) << "through data";
+  EXPECT_FALSE(uses(graph.pool, at[2], 0));
 }
 
 TEST_F(GatherAccess, AnAxisWalksTheOneDimensionThatItMovesByOne) {
