@@ -46,7 +46,7 @@ def export(
     for several shapes, need different ones. CompileError where there is no C compiler, Error for
     arrays that ``f`` captures.
     """
-    title = name or getattr(f, "__name__", "f").strip("<>")
+    title = getattr(f, "__name__", "f").strip("<>") if name is None else name
     leaves, structure = pytree.flatten((args, {}))
     plain = [np.zeros(x.shape, x.dtype) if isinstance(x, ShapeDtype) else x for x in leaves]
     traced = Traced(f, pytree.unflatten(structure, plain), title)

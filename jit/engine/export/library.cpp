@@ -1,10 +1,12 @@
 // jit/engine/export/library.cpp -- files, and the system's C compiler.
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -18,14 +20,23 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// C11, 6.4.1, but for those that begin with _; a program's main function, and macros of headers.
+constexpr std::array<std::string_view, 37> kKeywords{
+    "auto",   "break",    "case",   "char",   "const",    "continue", "default", "do",
+    "double", "else",     "enum",   "extern", "float",    "for",      "goto",    "if",
+    "inline", "int",      "long",   "main",   "register", "restrict", "return",  "short",
+    "signed", "sizeof",   "static", "struct", "switch",   "typedef",  "union",   "unsigned",
+    "void",   "volatile", "while",  "NULL",   "errno"};
+
 void require_identifier(const std::string& name) {
-  const bool right = !name.empty() && !std::isdigit(static_cast<unsigned char>(name[0])) &&
-                     std::ranges::all_of(name, [](unsigned char c) {
-                       return c < 0x80 && (std::isalnum(c) || c == '_');
-                     });
+  const bool right =
+      !name.empty() && !std::isdigit(static_cast<unsigned char>(name[0])) &&
+      std::ranges::all_of(
+          name, [](unsigned char c) { return c < 0x80 && (std::isalnum(c) || c == '_'); }) &&
+      std::ranges::find(kKeywords, name) == kKeywords.end();
   if (!right)
     throw Error(ErrorCode::Invalid, "export: '" + name +
-                                        "' is no C identifier; name the library "
+                                        "' is no C identifier that is free; name the library "
                                         "and its functions with letters, digits "
                                         "and _");
 }

@@ -142,8 +142,9 @@ def test_refusals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     x, outside = np.ones(3), np.ones(3)
     with pytest.raises(aj.Error, match="captures 1 arrays"):
         aj.export(lambda x: x + outside, x, dir=tmp_path, name="f")
-    with pytest.raises(aj.Error, match="no C identifier"):
-        aj.export(lambda x: x + 1, x, dir=tmp_path, name="no-name")
+    for name in ("no-name", "", "int"):
+        with pytest.raises(aj.Error, match="no C identifier"):
+            aj.export(lambda x: x + 1, x, dir=tmp_path, name=name)
     with pytest.raises(aj.CompileError, match="digamma"):
         aj.export(lambda x: aj.digamma(x), x, dir=tmp_path, name="f")
     monkeypatch.setenv("CC", "no-such-compiler")
