@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "autosched/gpu/loops/thread_loops.hpp"
 #include "autosched/gpu/product_loops.hpp"
-#include "autosched/gpu/thread_loops.hpp"
 #include "autosched/moves/moves.hpp"
 #include "autosched/program/graph_edit.hpp"
 #include "autosched/program/nests.hpp"

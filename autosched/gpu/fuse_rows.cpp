@@ -9,8 +9,8 @@
 
 #include "autosched/analysis/reads/join_chain.hpp"
 #include "autosched/analysis/reads/select_axis.hpp"
-#include "autosched/gpu/block_loops.hpp"
-#include "autosched/gpu/thread_loops.hpp"
+#include "autosched/gpu/loops/block_loops.hpp"
+#include "autosched/gpu/loops/thread_loops.hpp"
 #include "autosched/moves/attachment.hpp"
 #include "autosched/moves/moves.hpp"
 #include "autosched/passes/attach_producers.hpp"

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "autosched/gpu/vector_lanes.hpp"
+#include "autosched/gpu/loops/vector_lanes.hpp"
 #include "autosched/moves/moves.hpp"
 #include "autosched/program/graph_edit.hpp"
 #include "autosched/program/nests.hpp"

@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "autosched/analysis/scan_invariants.hpp"
-#include "autosched/gpu/block_loops.hpp"
-#include "autosched/gpu/flat_loops.hpp"
 #include "autosched/gpu/fuse_epilogues.hpp"
 #include "autosched/gpu/fuse_rows.hpp"
 #include "autosched/gpu/invert_scatters.hpp"
+#include "autosched/gpu/loops/block_loops.hpp"
+#include "autosched/gpu/loops/flat_loops.hpp"
 #include "autosched/gpu/product_loops.hpp"
 #include "autosched/gpu/products.hpp"
 #include "autosched/gpu/split_prefixes.hpp"

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "autosched/gpu/thread_loops.hpp"
+#include "autosched/gpu/loops/thread_loops.hpp"
 #include "autosched/moves/moves.hpp"
 #include "autosched/program/graph_edit.hpp"
 #include "autosched/program/nests.hpp"

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <optional>
 
-#include "autosched/gpu/block_loops.hpp"
+#include "autosched/gpu/loops/block_loops.hpp"
+#include "autosched/gpu/loops/thread_loops.hpp"
 #include "autosched/gpu/product_loops.hpp"
-#include "autosched/gpu/thread_loops.hpp"
 #include "autosched/moves/moves.hpp"
 #include "autosched/program/graph_edit.hpp"
 #include "autosched/program/nests.hpp"

@@ -2,7 +2,7 @@
 // thread by thread.
 #include <gtest/gtest.h>
 
-#include "autosched/gpu/flat_loops.hpp"
+#include "autosched/gpu/loops/flat_loops.hpp"
 #include "autosched/gpu/products.hpp"
 #include "autosched/lower/initial_program.hpp"
 #include "autosched/moves/moves.hpp"

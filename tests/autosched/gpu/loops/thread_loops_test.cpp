@@ -1,5 +1,6 @@
-// tests/autosched/gpu/thread_loops_test.cpp -- which points of a nest the threads of a block take.
-#include "autosched/gpu/thread_loops.hpp"
+// tests/autosched/gpu/loops/thread_loops_test.cpp -- which points of a nest the threads of a block
+// take.
+#include "autosched/gpu/loops/thread_loops.hpp"
 
 #include "runtime/graph/parse/text_module.hpp"
 #include "tests/autosched/gpu/machines.hpp"

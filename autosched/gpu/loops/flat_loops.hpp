@@ -1,4 +1,5 @@
-// autosched/gpu/flat_loops.hpp -- the loops of a kernel whose threads compute a few results each.
+// autosched/gpu/loops/flat_loops.hpp -- the loops of a kernel whose threads compute a few results
+// each.
 #pragma once
 
 #include "autosched/machine/gpu_machine.hpp"

@@ -1,5 +1,6 @@
-// tests/autosched/gpu/flat_loops_test.cpp -- which loops are threads, and what a thread computes.
-#include "autosched/gpu/flat_loops.hpp"
+// tests/autosched/gpu/loops/flat_loops_test.cpp -- which loops are threads, and what a thread
+// computes.
+#include "autosched/gpu/loops/flat_loops.hpp"
 
 #include "runtime/graph/parse/text_module.hpp"
 #include "tests/autosched/gpu/machines.hpp"

@@ -1,4 +1,4 @@
-// autosched/gpu/vector_lanes.hpp -- elements that a thread takes at once.
+// autosched/gpu/loops/vector_lanes.hpp -- elements that a thread takes at once.
 #pragma once
 
 #include <cstddef>

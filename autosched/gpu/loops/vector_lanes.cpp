@@ -1,5 +1,5 @@
-// autosched/gpu/vector_lanes.cpp -- what lies side by side along an axis.
-#include "autosched/gpu/vector_lanes.hpp"
+// autosched/gpu/loops/vector_lanes.cpp -- what lies side by side along an axis.
+#include "autosched/gpu/loops/vector_lanes.hpp"
 
 #include <algorithm>
 

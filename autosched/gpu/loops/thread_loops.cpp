@@ -1,12 +1,12 @@
-// autosched/gpu/thread_loops.cpp -- which threads of a block take which points of a nest.
-#include "autosched/gpu/thread_loops.hpp"
+// autosched/gpu/loops/thread_loops.cpp -- which threads of a block take which points of a nest.
+#include "autosched/gpu/loops/thread_loops.hpp"
 
 #include <algorithm>
 #include <utility>
 #include <vector>
 
 #include "autosched/analysis/access.hpp"
-#include "autosched/gpu/vector_lanes.hpp"
+#include "autosched/gpu/loops/vector_lanes.hpp"
 #include "autosched/moves/moves.hpp"
 #include "autosched/program/graph_edit.hpp"
 #include "autosched/program/nests.hpp"

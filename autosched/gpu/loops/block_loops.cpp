@@ -1,12 +1,12 @@
-// autosched/gpu/block_loops.cpp -- what a block takes, and how many threads it has.
-#include "autosched/gpu/block_loops.hpp"
+// autosched/gpu/loops/block_loops.cpp -- what a block takes, and how many threads it has.
+#include "autosched/gpu/loops/block_loops.hpp"
 
 #include <algorithm>
 #include <utility>
 #include <vector>
 
-#include "autosched/gpu/thread_loops.hpp"
-#include "autosched/gpu/vector_lanes.hpp"
+#include "autosched/gpu/loops/thread_loops.hpp"
+#include "autosched/gpu/loops/vector_lanes.hpp"
 #include "autosched/moves/moves.hpp"
 #include "autosched/program/nests.hpp"
 #include "autosched/program/points.hpp"

@@ -1,4 +1,4 @@
-// autosched/gpu/block_loops.hpp -- kernels whose tasks are run by blocks of threads.
+// autosched/gpu/loops/block_loops.hpp -- kernels whose tasks are run by blocks of threads.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// tests/autosched/gpu/vector_lanes_test.cpp -- what lies side by side along an axis.
-#include "autosched/gpu/vector_lanes.hpp"
+// tests/autosched/gpu/loops/vector_lanes_test.cpp -- what lies side by side along an axis.
+#include "autosched/gpu/loops/vector_lanes.hpp"
 
 #include "runtime/graph/parse/text_module.hpp"
 #include "tests/autosched/gpu/machines.hpp"

@@ -1,4 +1,5 @@
-// autosched/gpu/thread_loops.hpp -- the loops of a nest that the threads of a block run together.
+// autosched/gpu/loops/thread_loops.hpp -- the loops of a nest that the threads of a block run
+// together.
 #pragma once
 
 #include <cstddef>

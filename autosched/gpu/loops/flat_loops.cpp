@@ -1,11 +1,12 @@
-// autosched/gpu/flat_loops.cpp -- the loops of a kernel whose threads compute a few results each.
-#include "autosched/gpu/flat_loops.hpp"
+// autosched/gpu/loops/flat_loops.cpp -- the loops of a kernel whose threads compute a few results
+// each.
+#include "autosched/gpu/loops/flat_loops.hpp"
 
 #include <algorithm>
 #include <optional>
 #include <vector>
 
-#include "autosched/gpu/vector_lanes.hpp"
+#include "autosched/gpu/loops/vector_lanes.hpp"
 #include "autosched/moves/moves.hpp"
 #include "autosched/program/graph_edit.hpp"
 #include "autosched/program/nests.hpp"

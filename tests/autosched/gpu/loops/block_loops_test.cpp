@@ -1,5 +1,6 @@
-// tests/autosched/gpu/block_loops_test.cpp -- what a block takes, and how many threads it has.
-#include "autosched/gpu/block_loops.hpp"
+// tests/autosched/gpu/loops/block_loops_test.cpp -- what a block takes, and how many threads it
+// has.
+#include "autosched/gpu/loops/block_loops.hpp"
 
 #include "autosched/moves/moves.hpp"
 #include "runtime/graph/parse/text_module.hpp"
