@@ -12,8 +12,8 @@ namespace {
 
 constexpr CpuMachine kReference;
 
-struct Product {
-  explicit Product(Graph of)
+struct ModelledProduct {
+  explicit ModelledProduct(Graph of)
       : graph(std::move(of)),
         stage(graph.stages.back()),
         accesses(accesses_of(graph, stage)),
@@ -38,25 +38,28 @@ struct Product {
 };
 
 TEST(RowsAxis, IsTheOneThatUsesTheLanesOperandAgain) {
-  const Product p(matmul_graph(64, 128, 32));
+  const ModelledProduct p(matmul_graph(64, 128, 32));
   EXPECT_EQ(p.tile.vector_axis, 1U);
   EXPECT_EQ(rows_axis(p.stage, p.tile, p.accesses), 0U);
-  const Product sum(column_sum_graph(64, 128));
+  const ModelledProduct sum(column_sum_graph(64, 128));
   EXPECT_EQ(rows_axis(sum.stage, sum.tile, sum.accesses), std::nullopt);
 }
 
 TEST(RowBytes, AreThoseOfOneBlock) {
-  EXPECT_EQ(row_bytes(Product(matmul_graph(8, 16, 1024)).stage, 3), 4 * 3 * 1024);
-  EXPECT_EQ(row_bytes(Product(matmul_graph(8, 16, 4096)).stage, 3), 4 * 3 * 512);
+  EXPECT_EQ(row_bytes(ModelledProduct(matmul_graph(8, 16, 1024)).stage, 3), 4 * 3 * 1024);
+  EXPECT_EQ(row_bytes(ModelledProduct(matmul_graph(8, 16, 4096)).stage, 3), 4 * 3 * 512);
 }
 
 TEST(CopiesPanels, WhereALargeOperandIsUsedByFewRows) {
-  EXPECT_TRUE(Product(matmul_graph(16, 2048, 1100)).panels());
-  EXPECT_FALSE(Product(matmul_graph(4, 2048, 1100)).panels()) << "too little reuse";
-  EXPECT_FALSE(Product(matmul_graph(16, 128, 16384)).panels()) << "rows are near each other";
-  EXPECT_FALSE(Product(matmul_graph(16, 256, 64)).panels()) << "its copy stays close anyway";
-  EXPECT_FALSE(Product(matmul_graph(2048, 2048, 1100)).panels()) << "the rows' operand does not";
-  EXPECT_TRUE(Product(matmul_graph(16, 512, 512)).panels({.l2_bytes = 256 << 10}));
+  EXPECT_TRUE(ModelledProduct(matmul_graph(16, 2048, 1100)).panels());
+  EXPECT_FALSE(ModelledProduct(matmul_graph(4, 2048, 1100)).panels()) << "too little reuse";
+  EXPECT_FALSE(ModelledProduct(matmul_graph(16, 128, 16384)).panels())
+      << "rows are near each other";
+  EXPECT_FALSE(ModelledProduct(matmul_graph(16, 256, 64)).panels())
+      << "its copy stays close anyway";
+  EXPECT_FALSE(ModelledProduct(matmul_graph(2048, 2048, 1100)).panels())
+      << "the rows' operand does not";
+  EXPECT_TRUE(ModelledProduct(matmul_graph(16, 512, 512)).panels({.l2_bytes = 256 << 10}));
 }
 
 // Panels are made in the product's loops where a tile waits for the operand; larger ones than the
@@ -79,13 +82,14 @@ TEST(MatrixProduct, PanelsOfWhatStaysInTheCaches) {
 }
 
 TEST(StreamedSteps, WhereTheResultsOfACoreStayInItsCache) {
-  const Product few(matmul_graph(16, 2048, 1100));
+  const ModelledProduct few(matmul_graph(16, 2048, 1100));
   EXPECT_EQ(few.streamed(), 32);
   EXPECT_EQ(few.streamed({.cores = 1, .l2_bytes = 128 << 10}), 0);
   EXPECT_EQ(few.streamed({.cores = 4, .l2_bytes = 128 << 10}), 32) << "columns are shared out";
-  EXPECT_EQ(Product(matmul_graph(16, 2048, 100)).streamed(), 0) << "there is little to walk";
-  EXPECT_EQ(Product(matmul_graph(64, 8192, 1100)).streamed(), 0);
-  EXPECT_EQ(Product(column_sum_graph(4096, 2048)).streamed(), 0) << "no rows";
+  EXPECT_EQ(ModelledProduct(matmul_graph(16, 2048, 100)).streamed(), 0)
+      << "there is little to walk";
+  EXPECT_EQ(ModelledProduct(matmul_graph(64, 8192, 1100)).streamed(), 0);
+  EXPECT_EQ(ModelledProduct(column_sum_graph(4096, 2048)).streamed(), 0) << "no rows";
 }
 
 // What a panel would hold of a third dimension, inside the lanes' loop, is no panel: 512 kB of it
