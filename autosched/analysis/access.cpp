@@ -36,6 +36,7 @@ MemoryAccess access_of(const LoweredGraph& graph, ExprId read, const IndexMap& m
   }
   // Divisions of several indices may cancel each other, as in a reshaped tensor's.
   const Affine address = address_of(map, strides_of(graph, access.tensor));
+  access.offset = address.constant();
   for (size_t v = 0; v < address.size(); ++v) {
     if (v < domain.rank()) {
       access.strides[v] = address.coefficient(v);

@@ -17,6 +17,7 @@ struct MemoryAccess {
   TensorId tensor;
   ExprId read;                   // invalid for a result
   std::vector<int64_t> strides;  // per axis of the stage: elements per step
+  int64_t offset = 0;            // elements, where all axes are 0; what data adds is left out
   std::vector<bool> irregular;   // per axis: the address also moves through a division, or data
   std::vector<bool> by_data;     // per axis: the address moves through data
   bool guarded = false;          // the read has a predicate

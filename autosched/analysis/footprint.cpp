@@ -187,6 +187,7 @@ class Placer {
     std::vector<int64_t> origin;
     for (const Affine& base : placed.nest->axis_base)
       origin.push_back(std::max<int64_t>(base.constant(), 0));
+    walk.offset = static_cast<double>(access.offset) * walk.element_bytes;
     for (size_t l = 0; l < placed.path.size(); ++l) {
       const bool fixed = walk.local && l < placed.first;  // the buffer moves with its nest
       walk.strides.push_back(fixed ? Stride{} : stride_of(placed, access, position, origin, l));
@@ -236,6 +237,26 @@ double iterations(const Nest& nest, size_t depth) {
   return count;
 }
 
+Rows rows_touched(std::span<std::pair<double, double>> loops, double element_bytes, double piece) {
+  // From the shortest strides to the longest.
+  std::ranges::sort(loops);
+  Rows rows{element_bytes, 1, 0};
+  double count = 1;
+  for (const auto& [bytes, trips] : loops) {
+    if (rows.apart == 0 && bytes <= std::max(rows.extent, piece)) {
+      rows.extent += bytes * (trips - 1);
+    } else if (bytes <= rows.apart * count) {
+      count += bytes / rows.apart * (trips - 1);
+    } else {
+      rows.count *= count;
+      rows.apart = bytes;
+      count = trips;
+    }
+  }
+  rows.count *= count;
+  return rows;
+}
+
 Lines lines_touched(const Walk& walk, const std::vector<Loop>& path, size_t from) {
   constexpr auto kPage = static_cast<double>(kPageBytes);
   constexpr size_t kFew = 24;  // loops, for which nothing is allocated: searches ask very often
@@ -254,27 +275,13 @@ Lines lines_touched(const Walk& walk, const std::vector<Loop>& path, size_t from
     }
   }
   places = std::min(places, walk.data_lines);
-  // From the shortest strides to the longest: what lies within a line of what is touched extends
-  // it; what is farther away makes rows, of which equal ones are counted once.
-  std::sort(steps, steps + count_of_steps);
-  double extent = walk.element_bytes, rows = 1, unit = 0, count = 1;
-  for (const auto& [bytes, trips] : std::span(steps, count_of_steps)) {
-    if (unit == 0 && bytes <= std::max<double>(extent, kLineBytes)) {
-      extent += bytes * (trips - 1);
-    } else if (bytes <= unit * count) {
-      count += bytes / unit * (trips - 1);
-    } else {
-      rows *= count;
-      unit = bytes;
-      count = trips;
-    }
-  }
-  rows *= count;
+  const Rows rows = rows_touched({steps, count_of_steps}, walk.element_bytes, kLineBytes);
   const bool unforeseen =
-      places > 1 || (unit >= kPage && extent < static_cast<double>(thresholds().stream_row_bytes));
+      places > 1 ||
+      (rows.apart >= kPage && rows.extent < static_cast<double>(thresholds().stream_row_bytes));
   const double most = std::max(1.0, walk.most_bytes / kLineBytes);
-  const double each = rows * std::max(1.0, extent / kLineBytes);
-  return {std::min(places * each, most), unforeseen ? std::min(places * rows, most) : 0};
+  const double each = rows.count * std::max(1.0, rows.extent / kLineBytes);
+  return {std::min(places * each, most), unforeseen ? std::min(places * rows.count, most) : 0};
 }
 
 }  // namespace adjit::sched

@@ -8,6 +8,8 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "autosched/analysis/access.hpp"
@@ -26,6 +28,7 @@ struct Stride {
 struct Walk {
   TensorId tensor;
   std::vector<Stride> strides;  // per loop of the path
+  double offset = 0;  // bytes, where all axes of its stage are 0; what data adds is left out
   double element_bytes = 4;
   double most_bytes = 0;  // that there are: of the tensor, or of a local region
   double data_lines = 1;  // of cache lines (or, if farther apart, places) that data chooses from
@@ -51,6 +54,16 @@ std::vector<PlacedNest> placed_nests(const Program& program, const Kernel& kerne
 /// How often the loops [0, depth) of a nest step in one run of it, ragged tiles counted as they
 /// are.
 double iterations(const Nest& nest, size_t depth);
+
+/// What loops touch that move an access by so many bytes, so many times.
+struct Rows {
+  double extent = 0;  // bytes from a row's first to its last
+  double count = 1;   // of rows, equal ones counted once
+  double apart = 0;   // bytes from a row to the next one; 0: there is one row
+};
+/// Sorts the pairs of bytes (> 0) and trips. What lies within `piece` bytes of what is touched
+/// extends a row, what is farther away makes others.
+Rows rows_touched(std::span<std::pair<double, double>> loops, double element_bytes, double piece);
 
 /// Cache lines that an access touches in one iteration of the loops [0, from) of its path; `places`
 /// of them no prefetcher foresees: where data says, or first in short rows that lie pages apart.

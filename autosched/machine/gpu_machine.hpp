@@ -7,10 +7,11 @@
 
 namespace adjit::sched {
 
-inline constexpr int kWarpThreads = 32;       // that run in step
-inline constexpr int kAccessBits = 128;       // of the widest load or store of a thread
-inline constexpr int kSectorBytes = 32;       // that memory is read and written in
-inline constexpr int kAllocationBytes = 256;  // that divide the addresses of the driver's memory
+inline constexpr int kWarpThreads = 32;        // that run in step
+inline constexpr int kAccessBits = 128;        // of the widest load or store of a thread
+inline constexpr int kSectorBytes = 32;        // that memory is read and written in
+inline constexpr int kAllocationBytes = 256;   // that divide the addresses of the driver's memory
+inline constexpr int kFlatBlockThreads = 128;  // of a block whose threads have a task each
 inline constexpr int kWarpSchedulers = 4;  // of a multiprocessor: a warp's instruction a cycle each
 
 /// The defaults are an H100 with 80 GB: facts that its driver tells (CUDA 13, driver 580), and,

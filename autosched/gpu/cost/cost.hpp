@@ -1,10 +1,9 @@
 // autosched/gpu/cost/cost.hpp -- how long a program would take on a GPU.
 //
-// An analytic model of each kernel: its launch, and the longest of what it does at once. The
-// accesses of a warp are counted in sectors, which L2 gives; what is touched at all comes from
-// memory, unless everything that the program keeps stays in L2; threads compute side by side; and
-// where they are few, each waits for what it reads. Everything is a pure function of program and
-// machine: nothing is measured.
+// An analytic model of each kernel: its launch, and the longest of what it does at once
+// (requests.hpp says what it asks for). Nothing comes from memory where everything that the program
+// keeps stays in L2; threads compute side by side; and where they are few, each waits for what it
+// reads. Everything is a pure function of program and machine: nothing is measured.
 #pragma once
 
 #include <array>
@@ -20,11 +19,12 @@ namespace adjit::sched {
 enum class GpuCostTerm : uint8_t {
   Launch,      // from the kernel before to this one
   Arithmetic,  // instructions, those of addresses and accesses included
-  L2,          // sectors that warps ask for
-  Memory,      // bytes that are touched at all
+  Access,      // lines that warps ask their multiprocessor's cache and shared memory for
+  L2,          // sectors that those caches do not have
+  Memory,      // bytes that L2 does not have
   Latency,     // a thread's steps, one after the other
 };
-inline constexpr size_t kGpuCostTerms = 5;
+inline constexpr size_t kGpuCostTerms = 6;
 /// "launch", "arithmetic", ...
 std::string_view name_of(GpuCostTerm term);
 
@@ -46,6 +46,11 @@ struct GpuProgramCost {
       kernels;              // in the order in which they first run, scans' steps in place
   double microseconds = 0;  // of one run
 };
+
+/// Of one call of a kernel; the steps of scans have no cost of their own. `from_memory`: leaves_l2.
+/// `program` must outlive the result.
+GpuKernelCost predict_kernel(const Program& program, size_t kernel, const GpuMachine& machine,
+                             bool from_memory);
 
 /// Linear in the program's size. `program` must outlive the result.
 GpuProgramCost predict(const Program& program, const GpuMachine& machine);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "autosched/machine/gpu_machine.hpp"
 #include "autosched/program/nests.hpp"
 #include "jit/engine/plan/arrangement.hpp"
 #include "jit/engine/plan/dependencies.hpp"
@@ -232,9 +233,9 @@ class Planner {
 }  // namespace
 
 LaunchSize launch_size(const KernelPlan& kernel) {
-  constexpr int64_t kBlockThreads = 128;  // where a task is a thread's
   const int64_t workers = ceil_div(kernel.tasks, kernel.in_turn);
-  if (kernel.threads == 0) return {ceil_div(workers, kBlockThreads), kBlockThreads, 0};
+  if (kernel.threads == 0)
+    return {ceil_div(workers, int64_t{sched::kFlatBlockThreads}), sched::kFlatBlockThreads, 0};
   return {workers, static_cast<int>(kernel.threads), static_cast<int>(kernel.shared_bytes)};
 }
 

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 
+#include "autosched/moves/moves.hpp"
 #include "autosched/search/scheduler.hpp"
 #include "runtime/graph/parse/text_module.hpp"
+#include "tests/autosched/gpu/convolutions.hpp"
 #include "tests/autosched/gpu/machines.hpp"
 #include "tests/autosched/programs.hpp"
 
@@ -73,6 +75,58 @@ TEST(GpuCost, ABlockReadsItsRowOnce) {
   EXPECT_NEAR(term(cost.kernels[0], GpuCostTerm::Memory), 1e-3 * bytes / 3010, 5);
   EXPECT_EQ(cost.microseconds,
             kGpu.launch_microseconds + term(cost.kernels[0], GpuCostTerm::Memory));
+}
+
+// Windows over rows and over columns of an image: neighbours in a row are a block's, so that its
+// own cache has what they read again; rows are other blocks'.
+TEST(GpuCost, ABlocksOwnCacheServesItsWindows) {
+  const auto window = [](const char* reads) {
+    return default_schedule(
+        parse_graph(std::string("def f(float(4098, 4098) x) -> (y) { y(i, j) = ") + reads +
+                    " where i in 0:4096, j in 0:4096 }"),
+        kGpu);
+  };
+  const Program plain = window("x(i, j) * 2.0"),
+                row = window("x(i, j) + x(i, j + 1) + x(i, j + 2)"),
+                column = window("x(i, j) + x(i + 1, j) + x(i + 2, j)");
+  const auto l2 = [](const Program& p) { return term(cost_of(p).kernels.at(0), GpuCostTerm::L2); };
+  const auto access = [](const Program& p) {
+    return term(cost_of(p).kernels.at(0), GpuCostTerm::Access);
+  };
+  EXPECT_NEAR(l2(row) / l2(plain), 1, 0.05);
+  EXPECT_NEAR(access(row) / access(plain), 2, 0.05) << "three loads and a store, not one and one";
+  EXPECT_NEAR(l2(column) / l2(plain), 2, 0.05);
+  EXPECT_NEAR(term(cost_of(column).kernels.at(0), GpuCostTerm::Memory),
+              term(cost_of(plain).kernels.at(0), GpuCostTerm::Memory), 1);
+}
+
+// Kernels of the same structure that were written by hand took 320, 325 and 361 us on an H100; a
+// product of 4096 x 4096 x 4096 ran at 50.0 TFLOP/s.
+TEST(GpuCost, IsNearWhatKernelsOfTheSameStructureTook) {
+  const testing::Convolution conv3x3{
+      .images = 64, .channels = 64, .filters = 64, .size = {56, 56}, .padding = 1};
+  const double measured[] = {320, 325, 361};
+  size_t next = 0;
+  for (const Graph& graph : testing::convolution_and_adjoints(conv3x3)) {
+    const Program p = default_schedule(graph, kGpu);
+    EXPECT_NEAR(cost_of(p).microseconds / measured[next], 1, 0.1) << next;
+    ++next;
+  }
+  const Program product = default_schedule(product_graph(4096, 4096, 4096, false, false), kGpu);
+  EXPECT_NEAR(2 * 4096.0 * 4096 * 4096 / 50e6 / cost_of(product).microseconds, 1, 0.1);
+}
+
+// An exponential that changes with the reduction alone is computed once for all lanes of a thread.
+TEST(GpuCost, ValuesAreComputedInTheInnermostLoopThatTheyChangeWith) {
+  const Program plain =
+      initial_program(parse_graph("def f(float(64, 4) v, float(64) x) -> (y) "
+                                  "{ y(i) +=! exp(x(r)) * v(r, i) where i in 0:4, r in 0:64 }"),
+                      kGpu);
+  const auto arithmetic = [](const Program& p) {
+    return term(cost_of(p).kernels.at(0), GpuCostTerm::Arithmetic);
+  };
+  const Program inside = reorder(plain, 0, std::vector<size_t>{1, 0});
+  EXPECT_LT(arithmetic(inside), arithmetic(plain) / 2);
 }
 
 TEST(GpuCost, ANestReadsAllThatItReads) {

@@ -1,0 +1,72 @@
+// autosched/gpu/cost/thread_work.cpp -- instructions that threads execute for the values of a nest.
+#include "autosched/gpu/cost/thread_work.hpp"
+
+#include <algorithm>
+#include <span>
+#include <unordered_map>
+
+#include "autosched/analysis/work.hpp"
+
+namespace adjit::sched {
+namespace {
+
+// Axes of a stage, a bit each; those past the last bit share it.
+using Axes = uint64_t;
+
+Axes axis_bit(size_t axis) { return Axes{1} << std::min<size_t>(axis, 63); }
+
+// Iterations, of all threads, of the loops around values that change with these axes.
+class Iterations {
+ public:
+  explicit Iterations(const NestRoles& nest) : nest_(nest) {}
+
+  double operator()(Axes axes) {
+    const auto [known, is_new] = known_.try_emplace(axes, 1);
+    if (is_new) known->second = counted(axes);
+    return known->second;
+  }
+
+ private:
+  double counted(Axes axes) const {
+    const PlacedNest& placed = *nest_.nest;
+    size_t end = placed.first;
+    for (size_t l = placed.first; l < placed.path.size(); ++l)
+      if (axes & axis_bit(placed.path[l].axis)) end = l + 1;
+    double count = 1;
+    for (const RoleOfLoop& role : nest_.roles) {
+      const bool alone = role.role == Role::Step || role.role == Role::Lane;
+      if (!alone || role.loop < end) count *= role.trips;
+    }
+    return count;
+  }
+
+  const NestRoles& nest_;
+  std::unordered_map<Axes, double> known_;
+};
+
+}  // namespace
+
+double operations_of(const LoweredGraph& graph, const NestRoles& nest) {
+  const Stage& stage = graph.stages[nest.nest->nest->stage];
+  const ExprPool& pool = graph.pool;
+  Iterations iterations(nest);
+  std::unordered_map<uint32_t, Axes> axes;
+  double operations = 0;
+  std::vector<ExprId> values = reachable(pool, stage.bodies);
+  std::ranges::sort(values);  // operands before what is made of them
+  for (ExprId id : values) {
+    Axes& mine = axes[id.value];
+    if (pool.is(id, Op::Axis)) mine = axis_bit(pool.axis_number(id));
+    for (ExprId operand : pool.operands(id)) mine |= axes[operand.value];
+    const bool is_index = pool.dtype(id) == DType::Int64 && !pool.is(id, Op::Read);
+    if (!is_index) operations += operation_cost(pool, id) * iterations(mine);
+  }
+  if (stage.domain.reduction_rank() == 0) return operations;
+  // A product that is added up is a multiply-add.
+  double combined = 0;
+  for (ExprId body : stage.bodies)
+    combined += pool.is(body, Op::Mul) && stage.combiner.kind == CombinerKind::Sum ? 0 : 1;
+  return operations + combined * iterations(~Axes{0});
+}
+
+}  // namespace adjit::sched
