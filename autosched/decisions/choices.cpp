@@ -37,6 +37,10 @@ constexpr std::array<Row, kDecisions> kRows{{
     {Decision::Epilogue, "epilogue", Phase::Loops, true},
     {Decision::OuterReduction, "outer reduction", Phase::Loops, false},
     {Decision::StripMine, "strip-mine", Phase::Loops, false},
+    {Decision::SplitPrefix, "split prefix", Phase::Layouts, true},
+    {Decision::Invert, "invert", Phase::Stages, true},
+    {Decision::BlockThreads, "threads of a block", Phase::Loops, true},
+    {Decision::ThreadLanes, "lanes of a thread", Phase::Loops, true},
     {Decision::EagerOutputs, "eager outputs", Phase::Layouts, true},
     {Decision::Rematerialize, "rematerialize", Phase::Layouts, true},
 }};

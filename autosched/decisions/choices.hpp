@@ -47,6 +47,12 @@ enum class Decision : uint8_t {
   Epilogue,         // of a product, tile by tile
   OuterReduction,   // outer steps of a reduction outside all results
   StripMine,        // some steps of a reduction outside some of them
+  // Of GPUs' schedules alone; of the others these ask Tile, Rfactor, ComputeAt, FuseSiblings and
+  // Epilogue:
+  SplitPrefix,   // chunks of a prefix reduction
+  Invert,        // points of a scatter sorted by what they write, or arrays of their own
+  BlockThreads,  // of a kernel's blocks, at most
+  ThreadLanes,   // elements of an access that a thread computes side by side
   // Never offered, but answered where memory is short (plan_rematerialization.hpp):
   EagerOutputs,   // outputs as soon as may be; about no stage
   Rematerialize,  // computed a second time, not kept

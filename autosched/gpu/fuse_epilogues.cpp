@@ -66,14 +66,15 @@ bool has_room(const LoweredGraph& graph, const Stage& stage, const ProductTile& 
 
 }  // namespace
 
-Program fuse_epilogues(Program program, const GpuMachine& machine) {
+Program fuse_epilogues(Program program, const GpuMachine& machine, Choices& choices) {
   for (size_t s = 0; s < program.graph.stages.size(); ++s) {
     const std::optional<ProductTile> tile =
-        product_tile(program.graph, program.graph.stages[s], machine);
+        chosen_tile(program.graph, program.graph.stages[s], machine, choices);
     const std::optional<size_t> host = tile ? epilogue_of(program, s) : std::nullopt;
     if (!host) continue;
     const Product product = *product_of(program.graph, program.graph.stages[s]);
     if (!has_room(program.graph, program.graph.stages[s], *tile, machine)) continue;
+    if (!choices.keeps(Decision::Epilogue, program.graph, program.graph.stages[s])) continue;
     for (const auto& [axis, step] : {std::pair(product.m, tile->m), std::pair(product.n, tile->n)})
       program = sched::tile(std::move(program), *host, axis, std::array<int64_t, 1>{step});
     // Loops of blocks first.

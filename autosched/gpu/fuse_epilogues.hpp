@@ -3,7 +3,9 @@
 
 #include <cstddef>
 #include <optional>
+#include <utility>
 
+#include "autosched/decisions/choices.hpp"
 #include "autosched/gpu/product_tile.hpp"
 #include "autosched/program/program.hpp"
 
@@ -11,7 +13,12 @@ namespace adjit::sched {
 
 /// Computes each product that one stage alone reads, point by point (a bias, an activation), tile
 /// by tile in that stage's kernel: in shared memory, if that is enough for it.
-Program fuse_epilogues(Program program, const GpuMachine& machine);
+Program fuse_epilogues(Program program, const GpuMachine& machine, Choices& choices);
+/// With the decisions' own answers.
+inline Program fuse_epilogues(Program program, const GpuMachine& machine) {
+  Choices own;
+  return fuse_epilogues(std::move(program), machine, own);
+}
 /// The product that fuse_epilogues() has put into a kernel, by its root; nullopt: none.
 std::optional<size_t> product_of_epilogue(const Program& program, size_t root);
 /// The loops of such a kernel, before any of them is scheduled.

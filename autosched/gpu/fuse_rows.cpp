@@ -47,9 +47,10 @@ bool has_reduction(const LoweredGraph& graph, const Nest& host) {
 
 class RowFuser {
  public:
-  RowFuser(Program program, const GpuMachine& machine)
+  RowFuser(Program program, const GpuMachine& machine, Choices& choices)
       : program_(std::move(program)),
         machine_(machine),
+        choices_(choices),
         producers_(defining_stages(program_.graph)) {}
 
   Program operator()() {
@@ -132,6 +133,8 @@ class RowFuser {
                           (where.whole ? 0 : bytes_of(stage, where.region.spans)) +
                           std::max(exchanged_bytes(nest), exchanged_bytes(stage));
     if (bytes > bytes_of_block()) return false;
+    if (!choices_.keeps(Decision::ComputeAt, program_.graph, program_.graph.stages[stage]))
+      return false;
     program_ = compute_at(std::move(program_), stage, host, depth);
     return true;
   }
@@ -240,14 +243,15 @@ class RowFuser {
 
   Program program_;
   const GpuMachine& machine_;
+  Choices& choices_;
   std::vector<size_t> producers_;  // per tensor
   bool reorders_ = true;           // whether a host's loops may get another order
 };
 
 }  // namespace
 
-Program fuse_rows(Program program, const GpuMachine& machine) {
-  return RowFuser(std::move(program), machine)();
+Program fuse_rows(Program program, const GpuMachine& machine, Choices& choices) {
+  return RowFuser(std::move(program), machine, choices)();
 }
 
 }  // namespace adjit::sched

@@ -5,6 +5,9 @@
 // that its threads share.
 #pragma once
 
+#include <utility>
+
+#include "autosched/decisions/choices.hpp"
 #include "autosched/machine/gpu_machine.hpp"
 #include "autosched/program/program.hpp"
 
@@ -15,6 +18,11 @@ namespace adjit::sched {
 /// the loops around needs a part of them that no other one does: reductions, and what reads them.
 /// What is only read there is kept in shared memory, so far as that has room. Short rows are
 /// computed several at once. Contractions and scatters stay kernels of their own.
-Program fuse_rows(Program program, const GpuMachine& machine);
+Program fuse_rows(Program program, const GpuMachine& machine, Choices& choices);
+/// With the decisions' own answers.
+inline Program fuse_rows(Program program, const GpuMachine& machine) {
+  Choices own;
+  return fuse_rows(std::move(program), machine, own);
+}
 
 }  // namespace adjit::sched

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 #include <optional>
+#include <string>
 
 #include "autosched/moves/moves.hpp"
 #include "autosched/program/graph_edit.hpp"
@@ -83,7 +84,7 @@ double points_over(const std::vector<int64_t>& extents, std::span<const size_t> 
   return product;
 }
 
-Program with_threads(Program program, size_t s, const GpuMachine& machine) {
+Program with_threads(Program program, size_t s, const GpuMachine& machine, Choices& choices) {
   const Stage& stage = program.graph.stages[s];
   const InvertedAxes axes = inverted_axes(program.graph, stage);
   const ScatterPoints all = scatter_points(program.graph, stage);
@@ -91,19 +92,27 @@ Program with_threads(Program program, size_t s, const GpuMachine& machine) {
   if (axes.rows.empty() || all.steps < kLeastSteps || all.threads >= enough || all.threads == 0 ||
       all.elements == 0)
     return program;
-  if (const int64_t parts = private_parts(stage, all); parts >= 2)
-    return privatize_scatter(std::move(program), s, all.longest, parts);
+  const int64_t parts = private_parts(stage, all);
   const double points = points_over(stage.domain.extents, axes.points);
   const double rows = points_over(program.graph.info(stage.results[0]).shape, axes.rows);
   const bool has_numbers = points <= kMostInverted && rows <= kMostInverted;
-  if (!has_numbers || rows > kMostRowsOfPoint * points) return program;
+  const bool may_invert = has_numbers && rows <= kMostRowsOfPoint * points;
+  std::vector<std::string> options;
+  if (parts >= 2) options.push_back(std::to_string(parts) + " private arrays");
+  if (may_invert) options.emplace_back("inverted");
+  options.emplace_back("points in turn");
+  const std::string& taken =
+      options[choices.pick(Decision::Invert, program.graph, stage, [&] { return options; })];
   const int64_t piece = piece_of(stage, points);
-  return invert(std::move(program), s, chunk_of(points), piece);
+  if (taken == "inverted") return invert(std::move(program), s, chunk_of(points), piece);
+  if (parts >= 2 && taken == options.front())
+    return privatize_scatter(std::move(program), s, all.longest, parts);
+  return program;
 }
 
 }  // namespace
 
-Program invert_scatters(Program program, const GpuMachine& machine) {
+Program invert_scatters(Program program, const GpuMachine& machine, Choices& choices) {
   // Those that there are now: what is inverted makes further ones.
   std::vector<TensorId> scatters;
   for (const Stage& stage : program.graph.stages)
@@ -113,7 +122,7 @@ Program invert_scatters(Program program, const GpuMachine& machine) {
     const Stage& stage = program.graph.stages[s];
     if (is_alone(program, s) && !program.graph.distinct.contains(stage_key(stage)) &&
         !segments_of(program.graph.pool, stage))
-      program = with_threads(std::move(program), s, machine);
+      program = with_threads(std::move(program), s, machine, choices);
   }
   return program;
 }

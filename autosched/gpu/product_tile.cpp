@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 #include "autosched/program/graph_edit.hpp"
 #include "autosched/program/points.hpp"
@@ -102,15 +103,14 @@ bool parts_are_as_wide(const LoweredGraph& graph, const Stage& stage) {
 
 }  // namespace
 
-std::optional<ProductTile> product_tile(const LoweredGraph& graph, const Stage& stage,
-                                        const GpuMachine& machine, bool may_split) {
+std::vector<ProductTile> product_tiles(const LoweredGraph& graph, const Stage& stage,
+                                       const GpuMachine& machine, bool may_split) {
   const std::optional<Product> product = product_of(graph, stage);
   if (!product || stage.domain.extents[product->k] < kLeastProductTerms ||
       std::ranges::count(stage.domain.extents, 0) > 0)
-    return std::nullopt;
+    return {};
   const Sizes sizes = sizes_of(graph, stage, *product);
-  std::optional<ProductTile> best;
-  double least = 0;
+  std::vector<std::pair<double, ProductTile>> timed;
   for (ProductTile tile : kTiles) {
     // A copy covers only the rows that there are: a tile of more rows than the product has would
     // read past it.
@@ -121,13 +121,40 @@ std::optional<ProductTile> product_tile(const LoweredGraph& graph, const Stage& 
     for (tile.parts = 1; tile.parts == 1 || static_cast<double>(tile.parts) <= most;
          tile.parts *= 2) {
       if (stage.domain.extents[product->k] % tile.parts != 0) break;
-      const double time = predicted(tile, sizes, machine);
-      if (best && time >= least) continue;
-      best = tile;
-      least = time;
+      timed.emplace_back(predicted(tile, sizes, machine), tile);
     }
   }
-  return best;
+  std::ranges::stable_sort(timed, {}, [](const auto& one) { return one.first; });
+  std::vector<ProductTile> tiles;
+  for (const auto& [time, tile] : timed) tiles.push_back(tile);
+  return tiles;
+}
+
+std::optional<ProductTile> product_tile(const LoweredGraph& graph, const Stage& stage,
+                                        const GpuMachine& machine, bool may_split) {
+  const std::vector<ProductTile> tiles = product_tiles(graph, stage, machine, may_split);
+  return tiles.empty() ? std::nullopt : std::optional(tiles.front());
+}
+
+std::optional<ProductTile> chosen_tile(const LoweredGraph& graph, const Stage& stage,
+                                       const GpuMachine& machine, Choices& choices) {
+  constexpr size_t kOffered = 6;
+  std::vector<ProductTile> tiles = product_tiles(graph, stage, machine);
+  if (tiles.empty()) return std::nullopt;
+  tiles.resize(std::min(tiles.size(), kOffered));
+  return tiles[choices.pick(Decision::Tile, graph, stage, [&] {
+    std::vector<std::string> words;
+    for (const ProductTile& tile : tiles) words.push_back(in_words(tile));
+    return words;
+  })];
+}
+
+std::string in_words(const ProductTile& tile) {
+  const auto by = [](int64_t a, int64_t b) {
+    return std::to_string(a) + " x " + std::to_string(b);
+  };
+  return by(tile.m, tile.n) + " x " + std::to_string(tile.k) + ", " +
+         by(tile.thread_m, tile.thread_n) + " a thread";
 }
 
 }  // namespace adjit::sched

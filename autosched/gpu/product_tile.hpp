@@ -4,7 +4,10 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <vector>
 
+#include "autosched/decisions/choices.hpp"
 #include "autosched/gpu/product.hpp"
 #include "autosched/machine/gpu_machine.hpp"
 
@@ -24,5 +27,14 @@ struct ProductTile {
 /// too small for tiles. In one part, unless the sum may be split.
 std::optional<ProductTile> product_tile(const LoweredGraph& graph, const Stage& stage,
                                         const GpuMachine& machine, bool may_split = false);
+
+/// All tiles that serve it, by predicted time, the best one first.
+std::vector<ProductTile> product_tiles(const LoweredGraph& graph, const Stage& stage,
+                                       const GpuMachine& machine, bool may_split = false);
+/// In one part: the best of these, or another of the first few.
+std::optional<ProductTile> chosen_tile(const LoweredGraph& graph, const Stage& stage,
+                                       const GpuMachine& machine, Choices& choices);
+/// "128 x 64 x 16, 8 x 8 a thread".
+std::string in_words(const ProductTile& tile);
 
 }  // namespace adjit::sched

@@ -24,6 +24,7 @@
 #include "autosched/program/graph_edit.hpp"
 #include "autosched/program/nests.hpp"
 #include "autosched/program/shared_memory.hpp"
+#include "autosched/program/threads.hpp"
 #include "runtime/process/cancellation.hpp"
 
 namespace adjit::sched {
@@ -68,19 +69,19 @@ Program rematerialize_some(Program program, Context& context) {
 }
 
 Program invert_scatters_of(Program program, Context& context) {
-  return invert_scatters(std::move(program), context.machine);
+  return invert_scatters(std::move(program), context.machine, context.choices);
 }
 
 Program fuse_rows_of(Program program, Context& context) {
-  return fuse_rows(std::move(program), context.machine);
+  return fuse_rows(std::move(program), context.machine, context.choices);
 }
 
 Program split_prefixes(Program program, Context& context) {
-  return split_long_prefixes(std::move(program), context.machine);
+  return split_long_prefixes(std::move(program), context.machine, context.choices);
 }
 
 Program split_reductions(Program program, Context& context) {
-  return split_long_reductions(std::move(program), context.machine);
+  return split_long_reductions(std::move(program), context.machine, context.choices);
 }
 
 // In the steps of a scan no results lie in place of others, which other shapes would cost.
@@ -89,7 +90,7 @@ Program products_of(Program program, Context& context) {
 }
 
 Program fuse_epilogues_of(Program program, Context& context) {
-  return fuse_epilogues(std::move(program), context.machine);
+  return fuse_epilogues(std::move(program), context.machine, context.choices);
 }
 
 Program schedule_steps_of(Program program, size_t root, Context& context) {
@@ -109,12 +110,13 @@ bool fits_in_blocks(const Program& program, size_t root, const GpuMachine& machi
 
 // The loops of a kernel that is a product, or in which one is computed tile by tile; nullopt where
 // it is none, or shared memory does not hold its tiles.
-std::optional<Program> tiled_loops(const Program& program, size_t root, const GpuMachine& machine) {
+std::optional<Program> tiled_loops(const Program& program, size_t root, const GpuMachine& machine,
+                                   Choices& choices) {
   const bool alone = nest_of(program, root).attached.empty();
   const std::optional<size_t> product = alone ? root : product_of_epilogue(program, root);
   if (!product) return std::nullopt;
   const std::optional<ProductTile> tile =
-      product_tile(program.graph, program.graph.stages[*product], machine);
+      chosen_tile(program.graph, program.graph.stages[*product], machine, choices);
   if (!tile) return std::nullopt;
   const TensorId result = program.graph.stages[root].results.front();
   Program made = alone ? product_loops(program, root, *tile) : epilogue_loops(program, root, *tile);
@@ -122,18 +124,35 @@ std::optional<Program> tiled_loops(const Program& program, size_t root, const Gp
   return fits_in_blocks(made, now, machine) ? std::optional(std::move(made)) : std::nullopt;
 }
 
+// Fewer threads of a block, down to a warp, than `made` of `program` has.
+Program with_chosen_threads(const Program& program, Program made, size_t root,
+                            const GpuMachine& machine, Choices& choices) {
+  const int64_t threads = block_threads(made.kernels[find_nest(made, root)->kernel]);
+  std::vector<int64_t> offered{threads};
+  while (offered.size() < 3 && offered.back() / 2 >= kWarpThreads)
+    offered.push_back(offered.back() / 2);
+  const size_t taken =
+      choices.pick(Decision::BlockThreads, program.graph, program.graph.stages[root], [&] {
+        std::vector<std::string> words;
+        for (const int64_t count : offered) words.push_back(std::to_string(count) + " threads");
+        return words;
+      });
+  return taken == 0 ? made : block_loops(program, root, machine, offered[taken]);
+}
+
 // A kernel's tasks are blocks' where threads have something to share and there is memory for it,
 // else each is a thread's.
-Program kernel_loops(Program program, size_t root, const GpuMachine& machine) {
-  if (std::optional<Program> tiled = tiled_loops(program, root, machine)) return *std::move(tiled);
+Program kernel_loops(Program program, size_t root, const GpuMachine& machine, Choices& choices) {
+  if (std::optional<Program> tiled = tiled_loops(program, root, machine, choices))
+    return *std::move(tiled);
   const Stage& stage = program.graph.stages[root];
   const bool shares = !nest_of(program, root).attached.empty() ||
                       block_share(program.graph, stage, machine).kind != BlockShare::Kind::None;
   for (int64_t most = kMostThreads; shares && most >= kWarpThreads; most /= 2)
     if (Program made = block_loops(program, root, machine, most);
         fits_in_blocks(made, root, machine))
-      return made;
-  return flat_loops(std::move(program), root, machine);
+      return with_chosen_threads(program, std::move(made), root, machine, choices);
+  return flat_loops(std::move(program), root, machine, choices);
 }
 
 // From the last one on: those in front may come into the loops of those behind.
@@ -143,11 +162,11 @@ Program schedule_kernels(Program program, Context& context) {
     const size_t root = program.kernels[program.kernels.size() - 1 - behind].root.stage;
     const Stage& stage = program.graph.stages[root];
     const bool scans = stage.kind == StageKind::Scan;
-    context.attempts(program, "loops of '" + stage_name(program.graph, stage) + "'",
-                     [&](Program& p) {
-                       p = scans ? schedule_steps_of(std::move(p), root, context)
-                                 : kernel_loops(std::move(p), root, context.machine);
-                     });
+    context.attempts(
+        program, "loops of '" + stage_name(program.graph, stage) + "'", [&](Program& p) {
+          p = scans ? schedule_steps_of(std::move(p), root, context)
+                    : kernel_loops(std::move(p), root, context.machine, context.choices);
+        });
   }
   return program;
 }
@@ -163,13 +182,13 @@ std::span<const GpuPass> pass_list() {
       {"inline", {}, true, inline_stages_of},
       {"fuse siblings", {FuseSiblings}, true, fuse_siblings_of},
       {"rematerialize", {EagerOutputs, Rematerialize}, true, rematerialize_some},
-      {"invert scatters", {}, true, invert_scatters_of},
-      {"fuse rows", {}, true, fuse_rows_of},
+      {"invert scatters", {Invert}, true, invert_scatters_of},
+      {"fuse rows", {ComputeAt}, true, fuse_rows_of},
       {"products", {}, true, products_of},
-      {"split prefixes", {}, true, split_prefixes},
-      {"split reductions", {}, true, split_reductions},
-      {"fuse epilogues", {}, true, fuse_epilogues_of},
-      {"schedule kernels", {}, true, schedule_kernels},
+      {"split prefixes", {SplitPrefix}, true, split_prefixes},
+      {"split reductions", {Rfactor}, true, split_reductions},
+      {"fuse epilogues", {Tile, Epilogue}, true, fuse_epilogues_of},
+      {"schedule kernels", {Tile, BlockThreads, ThreadLanes}, true, schedule_kernels},
       {"alias reshapes", {}, false, alias_reshapes},
   };
   return passes;

@@ -2,6 +2,8 @@
 #include "autosched/gpu/split_prefixes.hpp"
 
 #include <algorithm>
+#include <string>
+#include <vector>
 
 #include "autosched/gpu/loops/thread_loops.hpp"
 #include "autosched/moves/moves.hpp"
@@ -53,15 +55,32 @@ int64_t parts_of(const LoweredGraph& graph, const Stage& stage, const GpuMachine
   return ceil_div(extent, even_chunk(extent, chunk));
 }
 
+// Or none, half as many, twice as many.
+int64_t chosen_parts(const LoweredGraph& graph, const Stage& stage, int64_t parts,
+                     Choices& choices) {
+  const int64_t extent = stage.domain.extents[running_of(graph, stage)->axis];
+  std::vector<int64_t> offered{parts, 1};
+  if (parts >= 4) offered.push_back(parts / 2);
+  if (4 * parts <= extent) offered.push_back(2 * parts);
+  return offered[choices.pick(Decision::SplitPrefix, graph, stage, [&] {
+    std::vector<std::string> words;
+    for (const int64_t count : offered)
+      words.push_back(count > 1 ? std::to_string(count) + " chunks" : "no chunks");
+    return words;
+  })];
+}
+
 }  // namespace
 
-Program split_long_prefixes(Program program, const GpuMachine& machine) {
+Program split_long_prefixes(Program program, const GpuMachine& machine, Choices& choices) {
   // What comes before the chunks stands behind their totals: it is looked at soon.
-  for (size_t s = 0; s < program.graph.stages.size(); ++s)
-    if (const int64_t parts =
-            is_alone(program, s) ? parts_of(program.graph, program.graph.stages[s], machine) : 1;
-        parts > 1)
-      program = split_running(std::move(program), s, parts);
+  for (size_t s = 0; s < program.graph.stages.size(); ++s) {
+    if (!is_alone(program, s)) continue;
+    const Stage& stage = program.graph.stages[s];
+    int64_t parts = parts_of(program.graph, stage, machine);
+    if (parts > 1) parts = chosen_parts(program.graph, stage, parts, choices);
+    if (parts > 1) program = split_running(std::move(program), s, parts);
+  }
   return program;
 }
 

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "autosched/gpu/loops/block_loops.hpp"
 #include "autosched/gpu/loops/thread_loops.hpp"
@@ -79,6 +81,13 @@ std::optional<Split> split_among_blocks(const LoweredGraph& graph, const Stage& 
   return Split{axis, even_parts(domain.extents[axis], most)};
 }
 
+std::vector<std::string> in_words(const std::vector<int64_t>& parts) {
+  std::vector<std::string> words;
+  for (const int64_t count : parts)
+    words.push_back(count > 1 ? std::to_string(count) + " parts" : "no parts");
+  return words;
+}
+
 std::optional<Split> worth_splitting(const LoweredGraph& graph, const Stage& stage,
                                      const GpuMachine& machine) {
   if (!may_split(graph, stage)) return std::nullopt;
@@ -94,19 +103,46 @@ std::optional<Split> worth_splitting(const LoweredGraph& graph, const Stage& sta
   return parts >= 2 ? std::optional(Split{axis, parts}) : std::nullopt;
 }
 
+// Half as many parts, or twice as many, or none.
+int64_t chosen_parts(const LoweredGraph& graph, const Stage& stage, const Split& split,
+                     Choices& choices) {
+  const int64_t extent = stage.domain.extents[split.axis];
+  std::vector<int64_t> parts{split.parts, 1};
+  if (split.parts >= 4) parts.push_back(even_parts(extent, split.parts / 2));
+  if (2 * split.parts <= extent) parts.push_back(even_parts(extent, 2 * split.parts));
+  return parts[choices.pick(Decision::Rfactor, graph, stage, [&] { return in_words(parts); })];
+}
+
+// The tile's parts, of which there are those that some tile is best with.
+std::optional<ProductTile> chosen_split(const LoweredGraph& graph, const Stage& stage,
+                                        const GpuMachine& machine, Choices& choices) {
+  std::vector<ProductTile> best;
+  for (const ProductTile& tile : product_tiles(graph, stage, machine, true))
+    if (std::ranges::find(best, tile.parts, &ProductTile::parts) == best.end())
+      best.push_back(tile);
+  if (best.empty()) return std::nullopt;
+  return best[choices.pick(Decision::Rfactor, graph, stage, [&] {
+    std::vector<int64_t> parts;
+    for (const ProductTile& tile : best) parts.push_back(tile.parts);
+    return in_words(parts);
+  })];
+}
+
 }  // namespace
 
-Program split_long_reductions(Program program, const GpuMachine& machine) {
+Program split_long_reductions(Program program, const GpuMachine& machine, Choices& choices) {
   // What combines the parts stands behind them: it is looked at next.
-  for (size_t s = 0; s < program.graph.stages.size(); ++s)
+  for (size_t s = 0; s < program.graph.stages.size(); ++s) {
+    if (!is_alone(program, s)) continue;
+    const Stage& stage = program.graph.stages[s];
     if (const std::optional<ProductTile> tile =
-            product_tile(program.graph, program.graph.stages[s], machine, true)) {
-      if (is_alone(program, s)) program = split_product(std::move(program), s, *tile);
-    } else if (const auto split =
-                   is_alone(program, s)
-                       ? worth_splitting(program.graph, program.graph.stages[s], machine)
-                       : std::nullopt)
-      program = rfactor(std::move(program), s, split->axis, split->parts);
+            chosen_split(program.graph, stage, machine, choices)) {
+      program = split_product(std::move(program), s, *tile);
+    } else if (const auto split = worth_splitting(program.graph, stage, machine)) {
+      const int64_t parts = chosen_parts(program.graph, stage, *split, choices);
+      if (parts > 1) program = rfactor(std::move(program), s, split->axis, parts);
+    }
+  }
   return program;
 }
 

@@ -31,8 +31,7 @@ struct SearchOptions {
 };
 
 /// What a search has priced: first the default schedule, then the others by predicted time; equal
-/// programs once. The default schedule alone for a machine whose schedule offers no alternatives,
-/// as a GPU's.
+/// programs once.
 std::vector<Candidate> search(const Graph& graph, const Target& target,
                               const SearchOptions& options);
 

@@ -67,8 +67,11 @@ Lanes thread_lanes(const Program& program, size_t stage, const GpuMachine& machi
   return too_few ? Lanes{} : Lanes{*axis, lanes};
 }
 
-Program flat_loops(Program program, size_t stage, const GpuMachine& machine) {
-  const Lanes lanes = thread_lanes(program, stage, machine);
+Program flat_loops(Program program, size_t stage, const GpuMachine& machine, Choices& choices) {
+  Lanes lanes = thread_lanes(program, stage, machine);
+  if (lanes.count > 1 &&
+      !choices.keeps(Decision::ThreadLanes, program.graph, program.graph.stages[stage]))
+    lanes = {};
   const std::vector<size_t> order = independent_first(program.graph, nest_of(program, stage));
   program = with_order(std::move(program), stage, order);
   if (lanes.count > 1) program = vectorize(std::move(program), stage, lanes.axis, lanes.count);

@@ -2,6 +2,9 @@
 // each.
 #pragma once
 
+#include <utility>
+
+#include "autosched/decisions/choices.hpp"
 #include "autosched/machine/gpu_machine.hpp"
 #include "autosched/program/program.hpp"
 
@@ -20,6 +23,11 @@ Lanes thread_lanes(const Program& program, size_t stage, const GpuMachine& machi
 /// Gives the plain nest of a kernel's root the loops of the flat mapping: all that may run at once
 /// is parallel, a task a thread, the results' last axis innermost, so that the threads of a warp
 /// work on neighbours; what is left, reductions and the rest of a scatter, is serial.
-Program flat_loops(Program program, size_t stage, const GpuMachine& machine);
+Program flat_loops(Program program, size_t stage, const GpuMachine& machine, Choices& choices);
+/// With the decisions' own answers.
+inline Program flat_loops(Program program, size_t stage, const GpuMachine& machine) {
+  Choices own;
+  return flat_loops(std::move(program), stage, machine, own);
+}
 
 }  // namespace adjit::sched

@@ -13,6 +13,7 @@ from typing import Any, TextIO
 
 import numpy as np
 
+from ._arrays import gpu
 from ._core import pytree
 from ._core.errors import Error
 from ._core.library import call
@@ -23,6 +24,7 @@ from .stages import Executable, Lowered, lower, schedule_text
 _WORTH_KEEPING = 0.97
 _SECONDS_A_TURN = 0.02
 _TURNS = 3
+_GPU_RUNS = 10
 _MOST_TRIALS = 2**16
 
 
@@ -82,9 +84,9 @@ def tune(
 
     Half of them are what the cost model predicts to be best, the rest drawn by ``seed``. Each is
     compiled (by ``executor``, or None: here, one after the other), its results compared with the
-    default schedule's, and timed in turn with the others. What is kept serves all later
-    compilations of the same computation, in this process and through the cache in others. The
-    code is called with ``args`` many times.
+    default schedule's, and timed in turn with the others; on a GPU its kernels are, by events.
+    What is kept serves all later compilations of the same computation, in this process and
+    through the cache in others. The code is called with ``args`` many times.
 
     Any concurrent.futures executor will do: threads compile in this process; workers elsewhere
     are sent ``f`` and ``args``, which must then be picklable, and leave the code in the cache
@@ -205,12 +207,23 @@ def _check(candidates: list[_Candidate], args: tuple[Any, ...], progress: _Progr
         progress.step()
         if candidate.program is None:
             continue
-        found = [np.asarray(x) for x in pytree.flatten(candidate.program(*args))[0]]
+        found = [_in_memory(x) for x in pytree.flatten(candidate.program(*args))[0]]
         if expected is None:
             expected = found
         elif not all(_close(a, b) for a, b in zip(expected, found, strict=True)):
             candidate.program = None
             candidate.failure = "its results differ from the default schedule's"
+
+
+def _in_memory(result: Any) -> Any:
+    """A result as an array of NumPy's, also one that lies on a GPU."""
+    if gpu.has_torch_type(result):
+        result = result.detach().cpu()
+        if str(result.dtype) == "torch.bfloat16":  # of which NumPy has none
+            result = result.float()
+    elif gpu.has_interface(result) and hasattr(result, "get"):  # CuPy's
+        result = result.get()
+    return np.asarray(result)
 
 
 def _close(expected: Any, found: Any) -> bool:
@@ -239,6 +252,9 @@ def _time(candidates: list[_Candidate], args: tuple[Any, ...]) -> None:
 def _turn(candidate: _Candidate, args: tuple[Any, ...]) -> None:
     program = candidate.program
     assert program is not None
+    if program.report["target"] != "cpu":
+        candidate.seconds = min(candidate.seconds, _seconds_on_gpu(program, args))
+        return
     end = time.perf_counter() + _SECONDS_A_TURN
     while True:
         start = time.perf_counter()
@@ -247,6 +263,14 @@ def _turn(candidate: _Candidate, args: tuple[Any, ...]) -> None:
         candidate.seconds = min(candidate.seconds, now - start)
         if now >= end:
             return
+
+
+def _seconds_on_gpu(program: Executable, args: tuple[Any, ...]) -> float:
+    """Of all kernels of a call, each in its fastest run, by the events of their stream.
+
+    A call returns before they are done, and copies of arrays in CPU memory are not the schedule's.
+    """
+    return 1e-6 * sum(kernel.microseconds for kernel in program.profile(*args, repeats=_GPU_RUNS))
 
 
 class _Progress:

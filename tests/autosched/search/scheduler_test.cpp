@@ -23,14 +23,13 @@ TEST(Scheduler, PlansWhatIsComputedAgain) {
   EXPECT_EQ(plan.steps[0].stages, 0u);
 }
 
-TEST(Scheduler, AGpuHasNoAlternatives) {
+TEST(Scheduler, NoAlternativeIsTakenByItselfOnAGpu) {
   const Graph graph = softmax_graph(512, 1024);
   const Target gpu = GpuMachine{};
   const std::vector<Candidate> found = search(graph, gpu, {});
-  ASSERT_EQ(found.size(), 1u);
+  ASSERT_GT(found.size(), 1u);
   EXPECT_GT(found[0].microseconds, 0);
-  EXPECT_FALSE(choice(graph, gpu).has_value());
-  EXPECT_EQ(random_candidates(graph, gpu, 5, 1).size(), 1u);
+  EXPECT_FALSE(choice(graph, gpu).has_value()) << "no measured times have confirmed its prices";
   const std::string by_default = print(default_schedule(graph, gpu));
   EXPECT_EQ(print(chosen_schedule(graph, gpu)), by_default);
   EXPECT_EQ(print(program_of(graph, gpu, found[0])), by_default);

@@ -24,6 +24,9 @@ def has_interface(value: Any) -> bool:
 def view(value: Any) -> View:
     """Of an array with ``__cuda_array_interface__``, in place."""
     described = value.__cuda_array_interface__
+    missing = [key for key in ("shape", "typestr", "data") if key not in described]
+    if missing:
+        raise DTypeError(f"an array on a GPU does not say its {' and '.join(missing)}")
     if described.get("mask") is not None:
         raise DTypeError("an array on a GPU would lose its mask; pass its data")
     dtype = np.dtype(described["typestr"])
