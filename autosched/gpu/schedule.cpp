@@ -13,6 +13,8 @@
 #include "autosched/gpu/invert_scatters.hpp"
 #include "autosched/gpu/loops/block_loops.hpp"
 #include "autosched/gpu/loops/flat_loops.hpp"
+#include "autosched/gpu/loops/register_tile.hpp"
+#include "autosched/gpu/product.hpp"
 #include "autosched/gpu/product_loops.hpp"
 #include "autosched/gpu/products.hpp"
 #include "autosched/gpu/split_prefixes.hpp"
@@ -142,9 +144,7 @@ Program with_chosen_threads(const Program& program, Program made, size_t root,
 
 // A kernel's tasks are blocks' where threads have something to share and there is memory for it,
 // else each is a thread's.
-Program kernel_loops(Program program, size_t root, const GpuMachine& machine, Choices& choices) {
-  if (std::optional<Program> tiled = tiled_loops(program, root, machine, choices))
-    return *std::move(tiled);
+Program untiled_loops(Program program, size_t root, const GpuMachine& machine, Choices& choices) {
   const Stage& stage = program.graph.stages[root];
   const bool shares = !nest_of(program, root).attached.empty() ||
                       block_share(program.graph, stage, machine).kind != BlockShare::Kind::None;
@@ -153,6 +153,22 @@ Program kernel_loops(Program program, size_t root, const GpuMachine& machine, Ch
         fits_in_blocks(made, root, machine))
       return with_chosen_threads(program, std::move(made), root, machine, choices);
   return flat_loops(std::move(program), root, machine, choices);
+}
+
+Program kernel_loops(Program program, size_t root, const GpuMachine& machine, Choices& choices) {
+  if (std::optional<Program> tiled = tiled_loops(program, root, machine, choices))
+    return *std::move(tiled);
+  Program usual = untiled_loops(program, root, machine, choices);
+  if (!nest_of(program, root).attached.empty()) return usual;
+  std::optional<Program> tiled = with_register_tile(program, root, usual, machine);
+  if (!tiled) return usual;
+  const Stage& stage = program.graph.stages[root];
+  // Tiles of products have been asked for.
+  const bool without =
+      !product_of(program.graph, stage) && choices.pick(Decision::Tile, program.graph, stage, [] {
+        return std::vector<std::string>{"several results of a thread", "the results of an access"};
+      }) == 1;
+  return without ? std::move(usual) : *std::move(tiled);
 }
 
 // From the last one on: those in front may come into the loops of those behind.

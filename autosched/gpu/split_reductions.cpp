@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "autosched/analysis/access.hpp"
 #include "autosched/gpu/loops/block_loops.hpp"
 #include "autosched/gpu/loops/thread_loops.hpp"
 #include "autosched/gpu/product_loops.hpp"
@@ -26,6 +27,10 @@ constexpr double kLeastRows = 128;     // terms of a part of columns
 // A kernel written by hand with so many parts reached 0.95 of the copy (32768 x 1024, measured);
 // more were not tried.
 constexpr double kBlocksOfMultiprocessor = 2;
+// Of a reduction whose threads compute several results each (register_tile.hpp): they load single
+// elements and wait for them, so that it takes all threads that there may be.
+constexpr double kTiledBlocksOfMultiprocessor = 8;
+constexpr double kResultsOfTile = 64;
 
 // Whose first axis has parts.
 bool has_winners(const LoweredGraph& graph, const Stage& stage) {
@@ -88,9 +93,28 @@ std::vector<std::string> in_words(const std::vector<int64_t>& parts) {
   return words;
 }
 
+// Along the axis that has most points; the parts are as many as fill the multiprocessors when a
+// block computes so many results at once as read each operand again.
+std::optional<Split> split_among_tiles(const LoweredGraph& graph, const Stage& stage,
+                                       const GpuMachine& machine) {
+  const double points = box_points(stage.domain), terms = terms_of(stage.domain);
+  double together = std::min(kResultsOfTile, points / terms);
+  for (const MemoryAccess& read : accesses_of(graph, stage).reads)
+    together = std::min(together, points / elements_touched(read, stage.domain));
+  const double wanted =
+      std::min(kTiledBlocksOfMultiprocessor * machine.multiprocessors / (points / terms / together),
+               terms / kLeastRow);
+  const size_t axis = longest_reduction_axis(stage.domain);
+  const int64_t most = std::min(static_cast<int64_t>(wanted), stage.domain.extents[axis]);
+  if (most < 2) return std::nullopt;
+  return Split{axis, even_parts(stage.domain.extents[axis], most)};
+}
+
 std::optional<Split> worth_splitting(const LoweredGraph& graph, const Stage& stage,
                                      const GpuMachine& machine) {
   if (!may_split(graph, stage)) return std::nullopt;
+  if (has_partial_results(stage.combiner.kind) && is_contraction(graph, stage))
+    if (const std::optional<Split> split = split_among_tiles(graph, stage, machine)) return split;
   const BlockShare share = block_share(graph, stage, machine);
   if (share.kind != BlockShare::Kind::None) return split_among_blocks(graph, stage, share, machine);
   const double terms = terms_of(stage.domain);

@@ -47,6 +47,7 @@ class KernelEmitter {
     out_.by_table = features.gpu && needs_table();
     function_ =
         declare_kernel(*out.module, out.symbol, features, out_.tensors.size(), out_.by_table);
+    if (features.gpu && !out_.by_table) mark_what_is_only_read();
   }
 
   void emit() {
@@ -81,6 +82,19 @@ class KernelEmitter {
            std::ranges::any_of(nests_, [&](const Nest* nest) {
              return !joined_tensors(graph, graph.stages[nest->stage]).empty();
            });
+  }
+
+  // Results overlap nothing that a kernel reads (bindings/c/arrays.hpp), but where two tensors lie
+  // in one buffer.
+  void mark_what_is_only_read() {
+    const std::vector<uint32_t> buffers = shared_buffers(program_);
+    std::vector<uint32_t> written;
+    for (const Nest* nest : nests_)
+      for (TensorId id : program_.graph.stages[nest->stage].results)
+        written.push_back(buffers[id.value]);
+    for (size_t k = 0; k < out_.tensors.size(); ++k)
+      if (std::ranges::find(written, buffers[out_.tensors[k].value]) == written.end())
+        mark_read_only(*function_, k);
   }
 
   // What a launch of the kernel has to know.

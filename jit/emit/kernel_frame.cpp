@@ -90,6 +90,12 @@ llvm::Function* declare_kernel(llvm::Module& module, const std::string& symbol,
   return function;
 }
 
+void mark_read_only(llvm::Function& kernel, size_t k) {
+  // Not `readonly` as well: of that LLVM 19 makes loads through the texture cache, and crashes
+  // where what they load is converted (16 floats to double).
+  kernel.getArg(static_cast<unsigned>(k))->addAttr(llvm::Attribute::NoAlias);
+}
+
 void limit_threads(llvm::Function& kernel, int64_t threads) {
   llvm::LLVMContext& context = kernel.getContext();
   llvm::Metadata* const limit[] = {

@@ -30,6 +30,11 @@ llvm::Value* table_of(llvm::Function& kernel, const TargetFeatures& features, bo
 llvm::Value* tensor_pointer(llvm::IRBuilder<>& builder, llvm::Function& kernel, llvm::Value* table,
                             size_t k);
 
+/// Says of parameter k that nobody writes where it points to while the kernel runs: loads move over
+/// stores to other tensors. (Of what a block's threads write this must not be said, even if only
+/// through this parameter: values would be kept across barriers.)
+void mark_read_only(llvm::Function& kernel, size_t k);
+
 /// Tells a GPU's kernel how many threads its blocks have at most: they find registers.
 void limit_threads(llvm::Function& kernel, int64_t threads);
 

@@ -11,9 +11,8 @@
 namespace adjit::sched {
 namespace {
 
-constexpr double kLanesOfScheduler = 32;  // instructions of lanes that a scheduler starts a cycle
-// A load from memory takes about 650 ns (measured); a thread has about four at once.
-constexpr double kWaitMicroseconds = 0.65 / 4;
+constexpr double kLanesOfScheduler = 32;    // instructions of lanes that a scheduler starts a cycle
+constexpr double kWaitMicroseconds = 0.65;  // for memory (measured)
 // A copy reaches nine tenths of what the memory's clock and width say (3010 of 3350, measured).
 constexpr double kMemoryShare = 0.9;
 

@@ -112,10 +112,22 @@ class Counter {
     const size_t results =
         stage.kind == StageKind::Scatter ? stage.domain.rank() : stage.domain.output_rank;
     asked_.instructions += operations_of(program_.graph, nest) + loop_operations(nest);
-    double asked = 0;  // sectors, before L1
-    for (const Walk& walk : placed.walks) asked += add_access(nest, walk, results);
+    double steps = 0;  // of warps, in which one reads
+    for (const Walk& walk : placed.walks) steps = std::max(steps, add_access(nest, walk, results));
     asked_.sectors += sectors;
-    asked_.waits += steps_of(placed) * (asked > 0 ? kOwnWait + std::min(1.0, sectors / asked) : 0);
+    if (steps == 0) return;
+    // A warp goes on when all that it reads in a step is there.
+    asked_.waits +=
+        steps_of(placed) * (kOwnWait + std::min(1.0, sectors / steps)) / steps_at_once(placed);
+  }
+
+  // The assembler unrolls short loops, up to four times, and moves their loads together: a guess.
+  static double steps_at_once(const PlacedNest& placed) {
+    constexpr double kInstances = 16, kMost = 4;
+    double instances = 1;
+    for (const Loop& loop : std::span(placed.path).subspan(placed.first))
+      if (in_tile(loop)) instances *= static_cast<double>(loop.trips);
+    return std::clamp(kInstances / instances, 1.0, kMost);
   }
 
   static double loop_operations(const NestRoles& nest) {
@@ -130,7 +142,7 @@ class Counter {
     return any ? kLoopOperations * iterations : 0;
   }
 
-  // The sectors that a read asks for.
+  // How many steps of warps a read is in.
   double add_access(const NestRoles& nest, const Walk& walk, size_t results) {
     const bool shared = walk.local && shared_.contains(walk.tensor.value);
     if (walk.local && !shared) return 0;  // in registers
@@ -143,9 +155,8 @@ class Counter {
       return 0;
     }
     asked_.access_cycles += requests * pieces_of_warp(walk, nest, access.wide, kCacheLine);
-    const double sectors = requests * pieces_of_warp(walk, nest, access.wide, kSectorBytes);
-    if (!walk.store) return sectors;
-    asked_.sectors += sectors;
+    if (!walk.store) return requests / access.unrolled;
+    asked_.sectors += requests * pieces_of_warp(walk, nest, access.wide, kSectorBytes);
     double& bytes = stored_[walk.tensor.value];
     bytes = std::max(bytes, std::min(walk.most_bytes, access.executions * access.bytes));
     return 0;
@@ -159,20 +170,30 @@ class Counter {
     std::vector<size_t> wide;  // loops whose iterations are one execution
   };
 
+  // Whether all loops but this one move an access by multiples of so many bytes.
+  static bool begins_even(const NestRoles& nest, const Walk& walk, size_t loop, double bytes) {
+    const auto even = [&](double value) { return std::fmod(value, bytes) == 0; };
+    return even(walk.offset) && std::ranges::all_of(nest.roles, [&](const RoleOfLoop& role) {
+             const Stride& stride = walk.strides[role.loop];
+             return role.loop == loop || (!stride.data && stride.even && even(stride.bytes));
+           });
+  }
+
   Access access_of(const NestRoles& nest, const Walk& walk, size_t results, bool shared) const {
     const std::vector<Loop>& path = nest.nest->path;
     const size_t end = end_of_moves(walk);
     Access access;
     access.bytes = walk.element_bytes;
-    // What follows each other is one access: of lanes always, and in shared memory, where addresses
-    // are known to be even, also of unrolled instances.
+    // What follows each other is one access: of lanes always, of unrolled instances where it is
+    // known that 16 bytes, or as many as it takes, divide the first one's address.
     for (size_t r = nest.roles.size(); r-- > 0;) {
       const RoleOfLoop& role = nest.roles[r];
       const Stride& stride = walk.strides[role.loop];
       const bool follows = !stride.data && std::abs(stride.bytes) == walk.element_bytes;
-      const bool may =
-          role.role == Role::Lane || (shared && path[role.loop].kind == LoopKind::Unrolled &&
-                                      access.bytes * role.trips <= kAccessBits / 8);
+      const bool may = role.role == Role::Lane ||
+                       (path[role.loop].kind == LoopKind::Unrolled && !walk.store &&
+                        access.bytes * role.trips <= kAccessBits / 8 &&
+                        (shared || begins_even(nest, walk, role.loop, access.bytes * role.trips)));
       if (!follows || !may) continue;
       access.wide.push_back(role.loop);
       access.bytes *= role.trips;

@@ -10,4 +10,7 @@ inline constexpr GpuMachine kGpu;
 /// So small that programs of a few dozen points keep it busy.
 inline constexpr GpuMachine kSmallGpu{.multiprocessors = 1, .threads = 8};
 
+/// So slow that a kernel of a few thousand points is worth a search for its loops.
+inline constexpr GpuMachine kSlowGpu{.multiprocessors = 2, .threads = 512, .ghz = 1e-3, .l2_gb = 1};
+
 }  // namespace adjit::sched

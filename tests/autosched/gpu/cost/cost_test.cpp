@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "autosched/gpu/loops/flat_loops.hpp"
+#include "autosched/lower/initial_program.hpp"
 #include "autosched/moves/moves.hpp"
 #include "autosched/search/scheduler.hpp"
 #include "runtime/graph/parse/text_module.hpp"
@@ -21,10 +23,10 @@ double term(const GpuKernelCost& kernel, GpuCostTerm term) {
 
 Program copy_of(int64_t rows, int64_t columns, bool transposed = false) {
   const std::string size = std::to_string(rows) + ", " + std::to_string(columns);
-  return default_schedule(
+  const Graph graph =
       parse_graph("def f(float(" + size + ") x) -> (y) { y(i, j) = x" +
-                  (transposed ? std::string("(j, i)") : std::string("(i, j)")) + " + 1.0 }"),
-      kGpu);
+                  (transposed ? std::string("(j, i)") : std::string("(i, j)")) + " + 1.0 }");
+  return flat_loops(initial_program(graph, kGpu), 0, kGpu);
 }
 
 TEST(GpuCost, ASmallKernelIsItsLaunch) {
@@ -81,10 +83,9 @@ TEST(GpuCost, ABlockReadsItsRowOnce) {
 // own cache has what they read again; rows are other blocks'.
 TEST(GpuCost, ABlocksOwnCacheServesItsWindows) {
   const auto window = [](const char* reads) {
-    return default_schedule(
-        parse_graph(std::string("def f(float(4098, 4098) x) -> (y) { y(i, j) = ") + reads +
-                    " where i in 0:4096, j in 0:4096 }"),
-        kGpu);
+    const Graph graph = parse_graph(std::string("def f(float(4098, 4098) x) -> (y) { y(i, j) = ") +
+                                    reads + " where i in 0:4096, j in 0:4096 }");
+    return flat_loops(initial_program(graph, kGpu), 0, kGpu);
   };
   const Program plain = window("x(i, j) * 2.0"),
                 row = window("x(i, j) + x(i, j + 1) + x(i, j + 2)"),

@@ -1,0 +1,68 @@
+// tests/jit/emit/gpu_register_tiles_test.cpp -- kernels whose threads compute several results each,
+// as a GPU runs them thread by thread.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "autosched/search/scheduler.hpp"
+#include "runtime/graph/parse/text_module.hpp"
+#include "tests/autosched/gpu/machines.hpp"
+#include "tests/jit/emit/emitted_program.hpp"
+#include "tests/jit/emit/emulated_program.hpp"
+#include "tests/rooms.hpp"
+#include "tests/runtime/graph/random_graph.hpp"
+
+namespace adjit::testing {
+namespace {
+
+TEST(GpuRegisterTiles, ComputeWhatTheGraphSays) {
+  if (!kEmulates) GTEST_SKIP() << "there is no emulator";
+  int tiled = 0;
+  for (const char* text :
+       {"def f(float(40, 3) x, float(72, 3) y, float(72, 4) v) -> (s) {\n"
+        "  d(i, j) +=! (x(i, k) - y(j, k)) * (x(i, k) - y(j, k))\n"
+        "  s(i, c) +=! exp(-d(i, j)) * v(j, c)\n}",
+        "def f(float(2, 4, 12, 12) x) -> (y) { y(n, c, i, j) max=! x(n, c, i + p - 1, j + q - 1)\n"
+        "  where i in 0:12, j in 0:12, p in 0:3, q in 0:3, i + p >= 1, i + p <= 12, j + q >= 1, "
+        "j + q <= 12 }",
+        "def f(float(2, 3, 14, 20) x, float(3, 3, 3) w) -> (y) { y(n, c, i, j) +=! "
+        "x(n, c, i + p - 1, j + q - 1) * w(c, p, q)\n"
+        "  where i in 0:14, j in 0:20, p in 0:3, q in 0:3, i + p >= 1, i + p <= 14, j + q >= 1, "
+        "j + q <= 20 }",
+        "def f(float(48, 64) x, float(64, 48) z) -> (y) { y(i, j) = x(j, i) * z(i, j) }",
+        "def f(float(3, 33, 40) x, float(3, 29, 32) g) -> (w) {\n"
+        "  w(p, q) +=! x(b, i + p, j + q) * g(b, i, j) where p in 0:5, q in 0:9 }",
+        "def f(float(3, 17, 70) x, float(3, 17, 70) g) -> (w) {\n"
+        "  w(c, p, q) +=! x(c, i + p - 1, j + q - 1) * g(c, i, j)\n"
+        "  where p in 0:3, q in 0:3, i + p >= 1, i + p <= 17, j + q >= 1, j + q <= 70 }",
+        "def f(float(64, 32) x, float(8, 32, 32) l) -> (y) {\n"
+        "  y(n, c, i) +=! x(n, k) * l(c, i, k) where n in 0:64, c in 0:8, i in 0:32, k in 0:32, "
+        "k <= i }",
+        "def f(double(40, 66) x) -> (y) { y(i, a) +=! x(i, r) * x(a, r) where a in 0:6 }"}) {
+    const Graph graph = parse_graph(text);
+    const sched::Program p = sched::default_schedule(graph, sched::kSlowGpu);
+    EXPECT_TRUE(sched::fallbacks_of(p).empty()) << sched::fallbacks_of(p).front();
+    tiled += p.moves_json.find("unroll") != std::string::npos;
+    const std::vector<Array> inputs = small_inputs(graph, 3);
+    for (const int64_t alignment : {0, 16})
+      EXPECT_EQ(difference(interpret(graph, inputs), EmulatedProgram(p, alignment)(inputs), 1e-4),
+                "")
+          << print(p);
+  }
+  EXPECT_GE(tiled, 7);
+}
+
+TEST(GpuRegisterTiles, OfRandomGraphs) {
+  if (!kEmulates) GTEST_SKIP() << "there is no emulator";
+  for (uint64_t seed = 1; seed <= 60; ++seed) {
+    const Graph graph =
+        random_graph(seed, {.stages = 4, .max_extent = 12, .all_dtypes = seed % 5 == 0});
+    const sched::Program p = sched::default_schedule(graph, sched::kSlowGpu);
+    const std::vector<Array> inputs = small_inputs(graph, seed);
+    EXPECT_EQ(difference(interpret(graph, inputs), EmulatedProgram(p)(inputs), 1e-4), "")
+        << seed << print(p);
+  }
+}
+
+}  // namespace
+}  // namespace adjit::testing
