@@ -6,42 +6,16 @@
 #include <utility>
 #include <vector>
 
+#include "autosched/gpu/loops/pointwise_reader.hpp"
 #include "autosched/gpu/loops/thread_loops.hpp"
 #include "autosched/gpu/product_loops.hpp"
 #include "autosched/moves/moves.hpp"
 #include "autosched/program/graph_edit.hpp"
 #include "autosched/program/nests.hpp"
-#include "autosched/program/required_region.hpp"
 #include "autosched/program/shared_memory.hpp"
 
 namespace adjit::sched {
 namespace {
-
-// Whether a stage reads a tensor at its own points, and at all of them.
-bool reads_point_by_point(const LoweredGraph& graph, const Stage& stage, TensorId tensor) {
-  const std::vector<int64_t>& shape = graph.info(tensor).shape;
-  if (!stage.domain.is_box() || stage.domain.extents != shape) return false;
-  return std::ranges::all_of(reads_of(graph, stage), [&](ExprId read) {
-    if (graph.pool.read_tensor(read) != tensor) return true;
-    return is_identity(graph.pool, graph.pool.read_index(read)) &&
-           !graph.pool.read_predicate(read).valid();
-  });
-}
-
-// Who alone reads a product's results, and may compute them in its own loops.
-std::optional<size_t> epilogue_of(const Program& program, size_t product) {
-  const LoweredGraph& graph = program.graph;
-  const TensorId result = graph.stages[product].results.front();
-  const std::vector<size_t>& readers = program.readers[result.value];
-  if (!is_alone(program, product) || readers.size() != 1 || !is_alone(program, readers.front()) ||
-      std::ranges::find(graph.outputs, result) != graph.outputs.end())
-    return std::nullopt;
-  const Stage& reader = graph.stages[readers.front()];
-  if (reader.kind != StageKind::Compute || reader.combiner.kind != CombinerKind::None ||
-      !reads_point_by_point(graph, reader, result))
-    return std::nullopt;
-  return readers.front();
-}
 
 // No GPU has run these kernels yet: a guess.
 constexpr int64_t kEpilogueBuffers = 2;  // of each operand: results take most of the memory
@@ -70,7 +44,7 @@ Program fuse_epilogues(Program program, const GpuMachine& machine, Choices& choi
   for (size_t s = 0; s < program.graph.stages.size(); ++s) {
     const std::optional<ProductTile> tile =
         chosen_tile(program.graph, program.graph.stages[s], machine, choices);
-    const std::optional<size_t> host = tile ? epilogue_of(program, s) : std::nullopt;
+    const std::optional<size_t> host = tile ? pointwise_reader(program, s) : std::nullopt;
     if (!host) continue;
     const Product product = *product_of(program.graph, program.graph.stages[s]);
     if (!has_room(program.graph, program.graph.stages[s], *tile, machine)) continue;

@@ -13,6 +13,7 @@
 #include "autosched/gpu/invert_scatters.hpp"
 #include "autosched/gpu/loops/block_loops.hpp"
 #include "autosched/gpu/loops/flat_loops.hpp"
+#include "autosched/gpu/loops/pointwise_reader.hpp"
 #include "autosched/gpu/loops/register_tile.hpp"
 #include "autosched/gpu/product.hpp"
 #include "autosched/gpu/product_loops.hpp"
@@ -155,11 +156,11 @@ Program untiled_loops(Program program, size_t root, const GpuMachine& machine, C
   return flat_loops(std::move(program), root, machine, choices);
 }
 
-Program kernel_loops(Program program, size_t root, const GpuMachine& machine, Choices& choices) {
+// The loops of a kernel to which nothing is attached.
+Program loops_alone(Program program, size_t root, const GpuMachine& machine, Choices& choices) {
   if (std::optional<Program> tiled = tiled_loops(program, root, machine, choices))
     return *std::move(tiled);
   Program usual = untiled_loops(program, root, machine, choices);
-  if (!nest_of(program, root).attached.empty()) return usual;
   std::optional<Program> tiled = with_register_tile(program, root, usual, machine);
   if (!tiled) return usual;
   const Stage& stage = program.graph.stages[root];
@@ -169,6 +170,36 @@ Program kernel_loops(Program program, size_t root, const GpuMachine& machine, Ch
         return std::vector<std::string>{"several results of a thread", "the results of an access"};
       }) == 1;
   return without ? std::move(usual) : *std::move(tiled);
+}
+
+// The reduction that a kernel alone reads, point by point, if it has one.
+std::optional<size_t> sum_for(const Program& program, size_t root) {
+  const std::vector<size_t> producers = defining_stages(program.graph);
+  for (const TensorId id : tensors_read(program.graph, program.graph.stages[root])) {
+    const size_t producer = producers[id.value];
+    if (producer != SIZE_MAX && program.graph.stages[producer].domain.reduction_rank() > 0 &&
+        pointwise_reader(program, producer) == root)
+      return producer;
+  }
+  return std::nullopt;
+}
+
+Program kernel_loops(Program program, size_t root, const GpuMachine& machine, Choices& choices) {
+  if (!nest_of(program, root).attached.empty()) {
+    if (std::optional<Program> tiled = tiled_loops(program, root, machine, choices))
+      return *std::move(tiled);
+    return untiled_loops(std::move(program), root, machine, choices);
+  }
+  const std::optional<size_t> sum = sum_for(program, root);
+  if (!sum || product_tile(program.graph, program.graph.stages[*sum], machine))
+    return loops_alone(std::move(program), root, machine, choices);
+  Program alone = loops_alone(program, root, machine, choices);
+  Choices unasked;
+  const Program apart = loops_alone(alone, *sum, machine, unasked);
+  std::optional<Program> fused = with_sum_in_registers(program, *sum, root, apart, machine);
+  if (!fused || !choices.keeps(Decision::ComputeAt, program.graph, program.graph.stages[*sum]))
+    return alone;
+  return *std::move(fused);
 }
 
 // From the last one on: those in front may come into the loops of those behind.
@@ -204,7 +235,7 @@ std::span<const GpuPass> pass_list() {
       {"split prefixes", {SplitPrefix}, true, split_prefixes},
       {"split reductions", {Rfactor}, true, split_reductions},
       {"fuse epilogues", {Tile, Epilogue}, true, fuse_epilogues_of},
-      {"schedule kernels", {Tile, BlockThreads, ThreadLanes}, true, schedule_kernels},
+      {"schedule kernels", {Tile, ComputeAt, BlockThreads, ThreadLanes}, true, schedule_kernels},
       {"alias reshapes", {}, false, alias_reshapes},
   };
   return passes;

@@ -2,6 +2,7 @@
 #include "autosched/gpu/loops/register_tile.hpp"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <set>
 #include <utility>
@@ -31,6 +32,7 @@ constexpr double kAboveMemory = 1.1;   // times the time of its bytes, from whic
 constexpr int64_t kAccumulators = 64;  // of a thread: of 255 registers, beside what is read
 constexpr int64_t kShort = 16;         // of a reduction that is written out
 constexpr int64_t kThreadsTogether = 256;  // that add up a result, at most
+constexpr double kTermsInRegisters = 256;  // of a reduction that its reader's threads compute
 constexpr size_t kRounds = 12;
 
 // Per axis of a stage.
@@ -44,23 +46,31 @@ struct Shape {
 
 class TileSearch {
  public:
-  TileSearch(const Program& plain, size_t root, const GpuMachine& machine)
+  // `reader`: in whose loops the stage is computed, if it is.
+  TileSearch(const Program& plain, size_t stage, std::optional<size_t> reader,
+             const GpuMachine& machine)
       : plain_(plain),
-        root_(root),
+        number_(stage),
+        reader_(reader),
         machine_(machine),
-        stage_(plain.graph.stages[root]),
+        stage_(plain.graph.stages[stage]),
         from_memory_(leaves_l2(plain, machine)),
-        cooperates_(may_cooperate(plain.graph, stage_)) {
-    const size_t last = stage_.domain.output_rank;
-    if (last > 0)
-      lanes_ = lanes_along(plain.graph, stage_, last - 1, stage_.domain.extents[last - 1]);
+        cooperates_(!reader && may_cooperate(plain.graph, stage_)) {
+    const size_t rank = stage_.domain.output_rank;
+    if (rank == 0) return;
+    lanes_ = lanes_along(plain.graph, stage_, rank - 1, stage_.domain.extents[rank - 1]);
+    if (!reader) return;
+    const Stage& behind = plain.graph.stages[*reader];
+    lanes_ = std::min(lanes_,
+                      lanes_along(plain.graph, behind, rank - 1, behind.domain.extents[rank - 1]));
   }
 
   std::optional<Program> operator()(const Program& usual) {
-    const GpuKernelCost cost = cost_of(usual);
-    if (!is_worth_it(usual, cost)) return std::nullopt;
+    const GpuKernelCost cost = cost_of(usual, root());
+    if (!reader_ && !is_worth_it(usual, cost)) return std::nullopt;
     std::optional<Program> best;
     double least = cost.microseconds;
+    if (reader_) least += cost_of(usual, number_).microseconds;
     for (const Shape& start : starts()) {
       std::optional<Found> found = descend(start);
       if (!found || found->microseconds >= kGain * least) continue;
@@ -76,8 +86,11 @@ class TileSearch {
     double microseconds = 0;
   };
 
-  GpuKernelCost cost_of(const Program& program) const {
-    return predict_kernel(program, find_nest(program, root_)->kernel, machine_, from_memory_);
+  size_t root() const { return reader_.value_or(number_); }
+
+  // Of the kernel that computes a stage.
+  GpuKernelCost cost_of(const Program& program, size_t stage) const {
+    return predict_kernel(program, find_nest(program, stage)->kernel, machine_, from_memory_);
   }
 
   // Whether results that lie side by side have more in common than operands that are the same for
@@ -106,7 +119,7 @@ class TileSearch {
 
   // That the kernel's bytes take, once each, from wherever they come.
   double microseconds_of_bytes(const Program& program) const {
-    const double bytes = requests_of(program, find_nest(program, root_)->kernel, machine_).bytes;
+    const double bytes = requests_of(program, find_nest(program, root())->kernel, machine_).bytes;
     return roofline(0, bytes, machine_, from_memory_);
   }
 
@@ -205,10 +218,10 @@ class TileSearch {
   // nullopt: a move refused.
   std::optional<Found> made(const Shape& shape) const {
     try {
-      Program program = loops_of(shape);
-      const Kernel& kernel = program.kernels[find_nest(program, root_)->kernel];
+      Program program = reader_ ? loops_inside(shape) : loops_of(shape);
+      const Kernel& kernel = program.kernels[find_nest(program, root())->kernel];
       if (shared_bytes(program, kernel) > machine_.block_shared_bytes) return std::nullopt;
-      const double microseconds = cost_of(program).microseconds;
+      const double microseconds = cost_of(program, root()).microseconds;
       return Found{std::move(program), microseconds};
     } catch (const Error& error) {
       if (error.code() != ErrorCode::Schedule) throw;
@@ -220,21 +233,48 @@ class TileSearch {
     const Domain& domain = stage_.domain;
     Program program = plain_;
     const size_t last = domain.output_rank - 1;
-    if (shape.lanes > 1) program = vectorize(std::move(program), root_, last, shape.lanes);
+    if (shape.lanes > 1) program = vectorize(std::move(program), number_, last, shape.lanes);
     for (size_t a = 0; a < domain.rank(); ++a)
-      if (shape.unrolled[a] > 1) program = unroll(std::move(program), root_, a, shape.unrolled[a]);
+      if (shape.unrolled[a] > 1)
+        program = unroll(std::move(program), number_, a, shape.unrolled[a]);
     for (size_t a = domain.output_rank; a < domain.rank(); ++a)
-      if (shape.threads[a] > 1) program = threads(std::move(program), root_, a, shape.threads[a]);
-    program = with_order(std::move(program), root_, order_of(program));
+      if (shape.threads[a] > 1) program = threads(std::move(program), number_, a, shape.threads[a]);
+    program = with_order(std::move(program), number_, order_of(program));
     size_t loops = 0;
-    const Nest& nest = nest_of(program, root_);
+    const Nest& nest = nest_of(program, number_);
     while (loops < tile_begin(nest) && nest.loops[loops].axis < domain.output_rank) ++loops;
-    return loops > 0 ? parallel(std::move(program), root_, loops) : program;
+    return loops > 0 ? parallel(std::move(program), number_, loops) : program;
+  }
+
+  // The reader's loops go over tiles, and in one over its points, behind the sum's.
+  Program loops_inside(const Shape& shape) const {
+    const size_t rank = stage_.domain.output_rank;
+    Program program = plain_;
+    const auto points = [&](size_t a) {
+      return shape.unrolled[a] * (a + 1 == rank ? shape.lanes : 1);
+    };
+    for (size_t a = 0; a < rank; ++a)
+      if (points(a) > 1) program = tile(std::move(program), *reader_, a, std::array{points(a)});
+    const std::vector<Loop>& loops = nest_of(program, *reader_).loops;
+    std::vector<size_t> order(loops.size());
+    for (size_t l = 0; l < order.size(); ++l) order[l] = l;
+    const auto inside = std::ranges::stable_partition(
+        order, [&](size_t l) { return points(loops[l].axis) == 1 || loops[l].step > 1; });
+    const auto depth = static_cast<size_t>(inside.begin() - order.begin());
+    program = with_order(std::move(program), *reader_, order);
+    program = compute_at(std::move(program), number_, *reader_, depth);
+    for (const size_t stage : {number_, *reader_}) {
+      if (shape.lanes > 1) program = vectorize(std::move(program), stage, rank - 1, shape.lanes);
+      for (size_t a = 0; a < program.graph.stages[stage].domain.rank(); ++a)
+        if (shape.unrolled[a] > 1)
+          program = unroll(std::move(program), stage, a, shape.unrolled[a]);
+    }
+    return depth > 0 ? parallel(std::move(program), *reader_, depth) : program;
   }
 
   // Results first, then serial loops of the reduction, then threads; the tile stays.
   std::vector<size_t> order_of(const Program& program) const {
-    const Nest& nest = nest_of(program, root_);
+    const Nest& nest = nest_of(program, number_);
     std::vector<size_t> order(nest.loops.size());
     for (size_t l = 0; l < order.size(); ++l) order[l] = l;
     std::stable_sort(order.begin(), order.begin() + static_cast<long>(tile_begin(nest)),
@@ -247,7 +287,8 @@ class TileSearch {
   }
 
   const Program& plain_;
-  size_t root_;
+  size_t number_;  // of the stage
+  std::optional<size_t> reader_;
   const GpuMachine& machine_;
   const Stage& stage_;
   bool from_memory_;
@@ -259,7 +300,17 @@ class TileSearch {
 
 std::optional<Program> with_register_tile(const Program& plain, size_t root, const Program& usual,
                                           const GpuMachine& machine) {
-  return TileSearch(plain, root, machine)(usual);
+  return TileSearch(plain, root, std::nullopt, machine)(usual);
+}
+
+std::optional<Program> with_sum_in_registers(const Program& plain, size_t sum, size_t reader,
+                                             const Program& apart, const GpuMachine& machine) {
+  const Stage& stage = plain.graph.stages[sum];
+  if (stage.kind != StageKind::Compute || stage.domain.reduction_rank() == 0 ||
+      stage.domain.output_rank == 0 || stage.results.size() != 1 ||
+      running_of(plain.graph, stage) || terms_of(stage.domain) > kTermsInRegisters)
+    return std::nullopt;
+  return TileSearch(plain, sum, reader, machine)(apart);
 }
 
 }  // namespace adjit::sched

@@ -22,4 +22,11 @@ namespace adjit::sched {
 std::optional<Program> with_register_tile(const Program& plain, size_t root, const Program& usual,
                                           const GpuMachine& machine);
 
+/// Computes a reduction of few terms in the loops of the stage `reader` that alone reads it
+/// (pointwise_reader.hpp), a register tile of it at a time, so that no memory holds it; if that is
+/// predicted to be faster than `apart`, the same program with loops for both. nullopt: it is not,
+/// or the reduction is of other kinds.
+std::optional<Program> with_sum_in_registers(const Program& plain, size_t sum, size_t reader,
+                                             const Program& apart, const GpuMachine& machine);
+
 }  // namespace adjit::sched

@@ -73,6 +73,21 @@ TEST(RegisterTile, WhatIsLittleMoreThanALaunchIsLeft) {
   EXPECT_EQ(p.moves_json.find("unroll"), std::string::npos) << p.moves_json;
 }
 
+// A mean of windows: the sum is in no memory.
+TEST(RegisterTile, ASumIsComputedWhereItIsRead) {
+  const std::string pool =
+      "def f(float(64, 64, 114, 114) x) -> (y) {\n"
+      "  s(n, c, i, j) +=! x(n, c, i + p, j + q) where i in 0:112, j in 0:112, p in 0:3, q in 0:3\n"
+      "  y(n, c, i, j) = s(n, c, i, j) / 9.0\n}";
+  const Program p = default_schedule(parse_graph(pool), kGpu);
+  ASSERT_EQ(p.kernels.size(), 1u) << print(p);
+  EXPECT_EQ(p.kernels[0].root.attached.size(), 1u);
+  // Where another reader wants it, it is stored.
+  const Program both = default_schedule(
+      parse_graph(pool.substr(0, pool.size() - 1) + "  z(n, c, i) +=! s(n, c, i, j)\n}"), kGpu);
+  EXPECT_GT(both.kernels.size(), 1u);
+}
+
 TEST(RegisterTile, GivesTheSameResults) {
   int tiled = 0;
   for (const char* text :
@@ -83,6 +98,9 @@ TEST(RegisterTile, GivesTheSameResults) {
         "  where i in 0:12, j in 0:12, p in 0:3, q in 0:3, i + p >= 1, i + p <= 12, j + q >= 1, "
         "j + q <= 12 }",
         "def f(float(48, 64) x) -> (y) { y(i, j) = x(j, i) * 2.0 }",
+        "def f(float(7, 22, 16) x, float(5) w) -> (y) {\n"
+        "  s(i, j, l) +=! x(i, j + p, l) * w(p) where j in 0:18\n"
+        "  y(i, j, l) = max(s(i, j, l), 0.0)\n}",
         "def f(float(3, 33, 40) x, float(3, 29, 32) g) -> (w) {\n"
         "  w(p, q) +=! x(b, i + p, j + q) * g(b, i, j) where p in 0:5, q in 0:9 }",
         "def f(float(64, 32) x, float(8, 32, 32) l) -> (y) {\n"
@@ -94,7 +112,7 @@ TEST(RegisterTile, GivesTheSameResults) {
     tiled += p.moves_json.find("unroll") != std::string::npos;
     testing::expect_same_results(graph, p, 1);
   }
-  EXPECT_GE(tiled, 4);
+  EXPECT_GE(tiled, 5);
 }
 
 }  // namespace
