@@ -11,12 +11,7 @@
 #include "autosched/gpu/fuse_epilogues.hpp"
 #include "autosched/gpu/fuse_rows.hpp"
 #include "autosched/gpu/invert_scatters.hpp"
-#include "autosched/gpu/loops/block_loops.hpp"
-#include "autosched/gpu/loops/flat_loops.hpp"
-#include "autosched/gpu/loops/pointwise_reader.hpp"
-#include "autosched/gpu/loops/register_tile.hpp"
-#include "autosched/gpu/product.hpp"
-#include "autosched/gpu/product_loops.hpp"
+#include "autosched/gpu/kernel_loops.hpp"
 #include "autosched/gpu/products.hpp"
 #include "autosched/gpu/split_prefixes.hpp"
 #include "autosched/gpu/split_reductions.hpp"
@@ -24,10 +19,7 @@
 #include "autosched/moves/moves.hpp"
 #include "autosched/passes/group_siblings.hpp"
 #include "autosched/passes/inline_cheap.hpp"
-#include "autosched/program/graph_edit.hpp"
 #include "autosched/program/nests.hpp"
-#include "autosched/program/shared_memory.hpp"
-#include "autosched/program/threads.hpp"
 #include "runtime/process/cancellation.hpp"
 
 namespace adjit::sched {
@@ -106,114 +98,19 @@ Program schedule_steps_of(Program program, size_t root, Context& context) {
   return schedule_scan(std::move(program), root, std::move(steps));
 }
 
-bool fits_in_blocks(const Program& program, size_t root, const GpuMachine& machine) {
-  const Kernel& kernel = program.kernels[find_nest(program, root)->kernel];
-  return shared_bytes(program, kernel) <= machine.block_shared_bytes;
-}
-
-// The loops of a kernel that is a product, or in which one is computed tile by tile; nullopt where
-// it is none, or shared memory does not hold its tiles.
-std::optional<Program> tiled_loops(const Program& program, size_t root, const GpuMachine& machine,
-                                   Choices& choices) {
-  const bool alone = nest_of(program, root).attached.empty();
-  const std::optional<size_t> product = alone ? root : product_of_epilogue(program, root);
-  if (!product) return std::nullopt;
-  const std::optional<ProductTile> tile =
-      chosen_tile(program.graph, program.graph.stages[*product], machine, choices);
-  if (!tile) return std::nullopt;
-  const TensorId result = program.graph.stages[root].results.front();
-  Program made = alone ? product_loops(program, root, *tile) : epilogue_loops(program, root, *tile);
-  const size_t now = defining_stages(made.graph)[result.value];
-  return fits_in_blocks(made, now, machine) ? std::optional(std::move(made)) : std::nullopt;
-}
-
-// Fewer threads of a block, down to a warp, than `made` of `program` has.
-Program with_chosen_threads(const Program& program, Program made, size_t root,
-                            const GpuMachine& machine, Choices& choices) {
-  const int64_t threads = block_threads(made.kernels[find_nest(made, root)->kernel]);
-  std::vector<int64_t> offered{threads};
-  while (offered.size() < 3 && offered.back() / 2 >= kWarpThreads)
-    offered.push_back(offered.back() / 2);
-  const size_t taken =
-      choices.pick(Decision::BlockThreads, program.graph, program.graph.stages[root], [&] {
-        std::vector<std::string> words;
-        for (const int64_t count : offered) words.push_back(std::to_string(count) + " threads");
-        return words;
-      });
-  return taken == 0 ? made : block_loops(program, root, machine, offered[taken]);
-}
-
-// A kernel's tasks are blocks' where threads have something to share and there is memory for it,
-// else each is a thread's.
-Program untiled_loops(Program program, size_t root, const GpuMachine& machine, Choices& choices) {
-  const Stage& stage = program.graph.stages[root];
-  const bool shares = !nest_of(program, root).attached.empty() ||
-                      block_share(program.graph, stage, machine).kind != BlockShare::Kind::None;
-  for (int64_t most = kMostThreads; shares && most >= kWarpThreads; most /= 2)
-    if (Program made = block_loops(program, root, machine, most);
-        fits_in_blocks(made, root, machine))
-      return with_chosen_threads(program, std::move(made), root, machine, choices);
-  return flat_loops(std::move(program), root, machine, choices);
-}
-
-// The loops of a kernel to which nothing is attached.
-Program loops_alone(Program program, size_t root, const GpuMachine& machine, Choices& choices) {
-  if (std::optional<Program> tiled = tiled_loops(program, root, machine, choices))
-    return *std::move(tiled);
-  Program usual = untiled_loops(program, root, machine, choices);
-  std::optional<Program> tiled = with_register_tile(program, root, usual, machine);
-  if (!tiled) return usual;
-  const Stage& stage = program.graph.stages[root];
-  // Tiles of products have been asked for.
-  const bool without =
-      !product_of(program.graph, stage) && choices.pick(Decision::Tile, program.graph, stage, [] {
-        return std::vector<std::string>{"several results of a thread", "the results of an access"};
-      }) == 1;
-  return without ? std::move(usual) : *std::move(tiled);
-}
-
-// The reduction that a kernel alone reads, point by point, if it has one.
-std::optional<size_t> sum_for(const Program& program, size_t root) {
-  const std::vector<size_t> producers = defining_stages(program.graph);
-  for (const TensorId id : tensors_read(program.graph, program.graph.stages[root])) {
-    const size_t producer = producers[id.value];
-    if (producer != SIZE_MAX && program.graph.stages[producer].domain.reduction_rank() > 0 &&
-        pointwise_reader(program, producer) == root)
-      return producer;
-  }
-  return std::nullopt;
-}
-
-Program kernel_loops(Program program, size_t root, const GpuMachine& machine, Choices& choices) {
-  if (!nest_of(program, root).attached.empty()) {
-    if (std::optional<Program> tiled = tiled_loops(program, root, machine, choices))
-      return *std::move(tiled);
-    return untiled_loops(std::move(program), root, machine, choices);
-  }
-  const std::optional<size_t> sum = sum_for(program, root);
-  if (!sum || product_tile(program.graph, program.graph.stages[*sum], machine))
-    return loops_alone(std::move(program), root, machine, choices);
-  Program alone = loops_alone(program, root, machine, choices);
-  Choices unasked;
-  const Program apart = loops_alone(alone, *sum, machine, unasked);
-  std::optional<Program> fused = with_sum_in_registers(program, *sum, root, apart, machine);
-  if (!fused || !choices.keeps(Decision::ComputeAt, program.graph, program.graph.stages[*sum]))
-    return alone;
-  return *std::move(fused);
-}
-
 // From the last one on: those in front may come into the loops of those behind.
 Program schedule_kernels(Program program, Context& context) {
+  KernelLoops kernel_loops(program, context.machine, context.choices);
   for (size_t behind = 0; behind < program.kernels.size(); ++behind) {
     check_cancelled();
     const size_t root = program.kernels[program.kernels.size() - 1 - behind].root.stage;
     const Stage& stage = program.graph.stages[root];
     const bool scans = stage.kind == StageKind::Scan;
-    context.attempts(
-        program, "loops of '" + stage_name(program.graph, stage) + "'", [&](Program& p) {
-          p = scans ? schedule_steps_of(std::move(p), root, context)
-                    : kernel_loops(std::move(p), root, context.machine, context.choices);
-        });
+    context.attempts(program, "loops of '" + stage_name(program.graph, stage) + "'",
+                     [&](Program& p) {
+                       p = scans ? schedule_steps_of(std::move(p), root, context)
+                                 : kernel_loops(std::move(p), root);
+                     });
   }
   return program;
 }

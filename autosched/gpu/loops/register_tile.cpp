@@ -35,26 +35,46 @@ constexpr int64_t kThreadsTogether = 256;  // that add up a result, at most
 constexpr double kTermsInRegisters = 256;  // of a reduction that its reader's threads compute
 constexpr size_t kRounds = 12;
 
-// Per axis of a stage.
-struct Shape {
-  std::vector<int64_t> unrolled;  // results, or terms, of a thread side by side
-  std::vector<int64_t> threads;   // of a reduction: that add up together
-  int64_t lanes = 1;              // of the last output axis
+// Whether results that lie side by side have more in common than operands that are the same for
+// all: terms of a sum, a tensor that each reads at several places, or sectors of memory.
+bool have_in_common(const LoweredGraph& graph, const Stage& stage) {
+  if (stage.domain.reduction_rank() > 0) return true;
+  const size_t last = stage.domain.output_rank - 1;
+  std::set<uint32_t> tensors;
+  for (const MemoryAccess& read : accesses_of(graph, stage).reads) {
+    if (!tensors.insert(read.tensor.value).second) return true;
+    for (size_t a = 0; a < last; ++a)
+      if (read.contiguous(a) && read.depends_on(last)) return true;
+  }
+  return false;
+}
 
-  auto operator<=>(const Shape&) const = default;
-};
+// Whether a kernel takes longer than its bytes do, once each, from wherever they come.
+bool is_worth_it(const Program& usual, const GpuKernelCost& cost, const GpuMachine& machine,
+                 bool from_memory) {
+  const Stage& stage = usual.graph.stages.front();
+  if (stage.domain.output_rank == 0 || cost.microseconds < kLeastMicroseconds ||
+      !have_in_common(usual.graph, stage))
+    return false;
+  const auto term = [&](GpuCostTerm t) { return cost.terms[static_cast<size_t>(t)]; };
+  const double rest = std::max({term(GpuCostTerm::Arithmetic), term(GpuCostTerm::Access),
+                                term(GpuCostTerm::L2), term(GpuCostTerm::Latency)});
+  const double bytes = requests_of(usual, 0, machine).bytes;
+  return rest > kAboveMemory * roofline(0, bytes, machine, from_memory);
+}
 
+// Over a program of the stage, or of it and its reader, alone.
 class TileSearch {
  public:
   // `reader`: in whose loops the stage is computed, if it is.
   TileSearch(const Program& plain, size_t stage, std::optional<size_t> reader,
-             const GpuMachine& machine)
+             const GpuMachine& machine, bool from_memory)
       : plain_(plain),
         number_(stage),
         reader_(reader),
         machine_(machine),
         stage_(plain.graph.stages[stage]),
-        from_memory_(leaves_l2(plain, machine)),
+        from_memory_(from_memory),
         cooperates_(!reader && may_cooperate(plain.graph, stage_)) {
     const size_t rank = stage_.domain.output_rank;
     if (rank == 0) return;
@@ -65,69 +85,29 @@ class TileSearch {
                       lanes_along(plain.graph, behind, rank - 1, behind.domain.extents[rank - 1]));
   }
 
-  std::optional<Program> operator()(const Program& usual) {
-    const GpuKernelCost cost = cost_of(usual, root());
-    if (!reader_ && !is_worth_it(usual, cost)) return std::nullopt;
-    std::optional<Program> best;
-    double least = cost.microseconds;
-    if (reader_) least += cost_of(usual, number_).microseconds;
-    for (const Shape& start : starts()) {
+  // The shape that is predicted to take less than this; nullopt: there is none.
+  std::optional<TileShape> operator()(double microseconds) {
+    std::optional<TileShape> best;
+    for (const TileShape& start : starts()) {
       std::optional<Found> found = descend(start);
-      if (!found || found->microseconds >= kGain * least) continue;
-      best = std::move(found->program);
-      least = found->microseconds;
+      if (!found || found->microseconds >= kGain * microseconds) continue;
+      microseconds = found->microseconds;
+      best = std::move(found->shape);
     }
     return best;
   }
 
  private:
   struct Found {
-    Program program;
+    TileShape shape;
     double microseconds = 0;
   };
 
-  size_t root() const { return reader_.value_or(number_); }
-
-  // Of the kernel that computes a stage.
-  GpuKernelCost cost_of(const Program& program, size_t stage) const {
-    return predict_kernel(program, find_nest(program, stage)->kernel, machine_, from_memory_);
-  }
-
-  // Whether results that lie side by side have more in common than operands that are the same for
-  // all: terms of a sum, a tensor that each reads at several places, or sectors of memory.
-  bool have_in_common() const {
-    if (stage_.domain.reduction_rank() > 0) return true;
-    const size_t last = stage_.domain.output_rank - 1;
-    std::set<uint32_t> tensors;
-    for (const MemoryAccess& read : accesses_of(plain_.graph, stage_).reads) {
-      if (!tensors.insert(read.tensor.value).second) return true;
-      for (size_t a = 0; a < last; ++a)
-        if (read.contiguous(a) && read.depends_on(last)) return true;
-    }
-    return false;
-  }
-
-  bool is_worth_it(const Program& usual, const GpuKernelCost& cost) const {
-    const auto term = [&](GpuCostTerm t) { return cost.terms[static_cast<size_t>(t)]; };
-    if (stage_.kind != StageKind::Compute || running_of(plain_.graph, stage_)) return false;
-    if (stage_.domain.output_rank == 0 || cost.microseconds < kLeastMicroseconds) return false;
-    if (!have_in_common()) return false;
-    const double rest = std::max({term(GpuCostTerm::Arithmetic), term(GpuCostTerm::Access),
-                                  term(GpuCostTerm::L2), term(GpuCostTerm::Latency)});
-    return rest > kAboveMemory * microseconds_of_bytes(usual);
-  }
-
-  // That the kernel's bytes take, once each, from wherever they come.
-  double microseconds_of_bytes(const Program& program) const {
-    const double bytes = requests_of(program, find_nest(program, root())->kernel, machine_).bytes;
-    return roofline(0, bytes, machine_, from_memory_);
-  }
-
   // Each thread by itself, and as many as go along the reduction's memory together.
-  std::vector<Shape> starts() const {
+  std::vector<TileShape> starts() const {
     const size_t rank = stage_.domain.rank();
-    Shape alone{std::vector<int64_t>(rank, 1), std::vector<int64_t>(rank, 1), lanes_};
-    std::vector<Shape> shapes{alone};
+    TileShape alone{std::vector<int64_t>(rank, 1), std::vector<int64_t>(rank, 1), lanes_};
+    std::vector<TileShape> shapes{alone};
     const std::optional<size_t> along = longest_reduction();
     if (!cooperates_ || !along || stage_.domain.extents[*along] < kWarpThreads) return shapes;
     alone.threads[*along] = std::min(
@@ -150,53 +130,48 @@ class TileSearch {
   }
 
   // The best neighbour of the best one, until there is no better one.
-  std::optional<Found> descend(Shape shape) {
-    std::optional<Found> best = made(shape);
+  std::optional<Found> descend(const TileShape& start) {
+    std::optional<Found> best = priced(start);
     if (!best) return std::nullopt;
-    std::set<Shape> seen{shape};
+    std::set<TileShape> seen{start};
     for (size_t round = 0; round < kRounds; ++round) {
       check_cancelled();
       std::optional<Found> next;
-      Shape next_shape;
-      for (Shape& other : neighbours(shape)) {
+      for (const TileShape& other : neighbours(best->shape)) {
         if (!seen.insert(other).second) continue;
-        std::optional<Found> found = made(other);
-        if (!found ||
-            found->microseconds >= (next ? next->microseconds : kGain * best->microseconds))
-          continue;
-        next = std::move(found);
-        next_shape = std::move(other);
+        std::optional<Found> found = priced(other);
+        const double least = next ? next->microseconds : kGain * best->microseconds;
+        if (found && found->microseconds < least) next = std::move(found);
       }
       if (!next) break;
       best = std::move(next);
-      shape = std::move(next_shape);
     }
     return best;
   }
 
-  std::vector<Shape> neighbours(const Shape& shape) const {
+  std::vector<TileShape> neighbours(const TileShape& shape) const {
     const Domain& domain = stage_.domain;
-    std::vector<Shape> all;
+    std::vector<TileShape> all;
     const auto add = [&](auto&& change) {
-      Shape other = shape;
+      TileShape other = shape;
       change(other);
       if (fits(other)) all.push_back(std::move(other));
     };
     for (size_t a = 0; a < domain.rank(); ++a) {
       const int64_t now = shape.unrolled[a], extent = domain.extents[a];
-      add([&](Shape& s) { s.unrolled[a] = 2 * now; });
-      if (now > 1) add([&](Shape& s) { s.unrolled[a] = now / 2; });
-      if (extent <= kShort) add([&](Shape& s) { s.unrolled[a] = extent; });
+      add([&](TileShape& s) { s.unrolled[a] = 2 * now; });
+      if (now > 1) add([&](TileShape& s) { s.unrolled[a] = now / 2; });
+      if (extent <= kShort) add([&](TileShape& s) { s.unrolled[a] = extent; });
       if (a < domain.output_rank || !cooperates_) continue;
       const int64_t threads = shape.threads[a];
-      add([&](Shape& s) { s.threads[a] = 2 * threads; });
-      if (threads > 1) add([&](Shape& s) { s.threads[a] = threads / 2; });
+      add([&](TileShape& s) { s.threads[a] = 2 * threads; });
+      if (threads > 1) add([&](TileShape& s) { s.threads[a] = threads / 2; });
     }
-    if (lanes_ > 1) add([&](Shape& s) { s.lanes = s.lanes == 1 ? lanes_ : 1; });
+    if (lanes_ > 1) add([&](TileShape& s) { s.lanes = s.lanes == 1 ? lanes_ : 1; });
     return all;
   }
 
-  bool fits(const Shape& shape) const {
+  bool fits(const TileShape& shape) const {
     const Domain& domain = stage_.domain;
     int64_t copies = shape.lanes, threads = 1;
     auto accumulators = shape.lanes * static_cast<int64_t>(stage_.results.size());
@@ -216,74 +191,19 @@ class TileSearch {
   }
 
   // nullopt: a move refused.
-  std::optional<Found> made(const Shape& shape) const {
+  std::optional<Found> priced(const TileShape& shape) const {
     try {
-      Program program = reader_ ? loops_inside(shape) : loops_of(shape);
-      const Kernel& kernel = program.kernels[find_nest(program, root())->kernel];
-      if (shared_bytes(program, kernel) > machine_.block_shared_bytes) return std::nullopt;
-      const double microseconds = cost_of(program, root()).microseconds;
-      return Found{std::move(program), microseconds};
+      const size_t root = reader_.value_or(number_);
+      const Program program = reader_ ? sum_loops(plain_, number_, *reader_, shape)
+                                      : register_tile_loops(plain_, number_, shape);
+      const size_t kernel = find_nest(program, root)->kernel;
+      if (shared_bytes(program, program.kernels[kernel]) > machine_.block_shared_bytes)
+        return std::nullopt;
+      return Found{shape, predict_kernel(program, kernel, machine_, from_memory_).microseconds};
     } catch (const Error& error) {
       if (error.code() != ErrorCode::Schedule) throw;
       return std::nullopt;
     }
-  }
-
-  Program loops_of(const Shape& shape) const {
-    const Domain& domain = stage_.domain;
-    Program program = plain_;
-    const size_t last = domain.output_rank - 1;
-    if (shape.lanes > 1) program = vectorize(std::move(program), number_, last, shape.lanes);
-    for (size_t a = 0; a < domain.rank(); ++a)
-      if (shape.unrolled[a] > 1)
-        program = unroll(std::move(program), number_, a, shape.unrolled[a]);
-    for (size_t a = domain.output_rank; a < domain.rank(); ++a)
-      if (shape.threads[a] > 1) program = threads(std::move(program), number_, a, shape.threads[a]);
-    program = with_order(std::move(program), number_, order_of(program));
-    size_t loops = 0;
-    const Nest& nest = nest_of(program, number_);
-    while (loops < tile_begin(nest) && nest.loops[loops].axis < domain.output_rank) ++loops;
-    return loops > 0 ? parallel(std::move(program), number_, loops) : program;
-  }
-
-  // The reader's loops go over tiles, and in one over its points, behind the sum's.
-  Program loops_inside(const Shape& shape) const {
-    const size_t rank = stage_.domain.output_rank;
-    Program program = plain_;
-    const auto points = [&](size_t a) {
-      return shape.unrolled[a] * (a + 1 == rank ? shape.lanes : 1);
-    };
-    for (size_t a = 0; a < rank; ++a)
-      if (points(a) > 1) program = tile(std::move(program), *reader_, a, std::array{points(a)});
-    const std::vector<Loop>& loops = nest_of(program, *reader_).loops;
-    std::vector<size_t> order(loops.size());
-    for (size_t l = 0; l < order.size(); ++l) order[l] = l;
-    const auto inside = std::ranges::stable_partition(
-        order, [&](size_t l) { return points(loops[l].axis) == 1 || loops[l].step > 1; });
-    const auto depth = static_cast<size_t>(inside.begin() - order.begin());
-    program = with_order(std::move(program), *reader_, order);
-    program = compute_at(std::move(program), number_, *reader_, depth);
-    for (const size_t stage : {number_, *reader_}) {
-      if (shape.lanes > 1) program = vectorize(std::move(program), stage, rank - 1, shape.lanes);
-      for (size_t a = 0; a < program.graph.stages[stage].domain.rank(); ++a)
-        if (shape.unrolled[a] > 1)
-          program = unroll(std::move(program), stage, a, shape.unrolled[a]);
-    }
-    return depth > 0 ? parallel(std::move(program), *reader_, depth) : program;
-  }
-
-  // Results first, then serial loops of the reduction, then threads; the tile stays.
-  std::vector<size_t> order_of(const Program& program) const {
-    const Nest& nest = nest_of(program, number_);
-    std::vector<size_t> order(nest.loops.size());
-    for (size_t l = 0; l < order.size(); ++l) order[l] = l;
-    std::stable_sort(order.begin(), order.begin() + static_cast<long>(tile_begin(nest)),
-                     [&](size_t a, size_t b) { return rank(nest.loops[a]) < rank(nest.loops[b]); });
-    return order;
-  }
-  int rank(const Loop& loop) const {
-    if (loop.kind == LoopKind::Thread) return 2;
-    return loop.axis < stage_.domain.output_rank ? 0 : 1;
   }
 
   const Program& plain_;
@@ -298,19 +218,18 @@ class TileSearch {
 
 }  // namespace
 
-std::optional<Program> with_register_tile(const Program& plain, size_t root, const Program& usual,
-                                          const GpuMachine& machine) {
-  return TileSearch(plain, root, std::nullopt, machine)(usual);
+std::optional<TileShape> register_tile(const Program& part, const Program& usual,
+                                       const GpuMachine& machine, bool from_memory) {
+  const GpuKernelCost cost = predict_kernel(usual, 0, machine, from_memory);
+  if (!is_worth_it(usual, cost, machine, from_memory)) return std::nullopt;
+  return TileSearch(part, 0, std::nullopt, machine, from_memory)(cost.microseconds);
 }
 
-std::optional<Program> with_sum_in_registers(const Program& plain, size_t sum, size_t reader,
-                                             const Program& apart, const GpuMachine& machine) {
-  const Stage& stage = plain.graph.stages[sum];
-  if (stage.kind != StageKind::Compute || stage.domain.reduction_rank() == 0 ||
-      stage.domain.output_rank == 0 || stage.results.size() != 1 ||
-      running_of(plain.graph, stage) || terms_of(stage.domain) > kTermsInRegisters)
-    return std::nullopt;
-  return TileSearch(plain, sum, reader, machine)(apart);
+std::optional<TileShape> sum_tile(const Program& part, double apart, const GpuMachine& machine,
+                                  bool from_memory) {
+  const Domain& domain = part.graph.stages.front().domain;
+  if (domain.output_rank == 0 || terms_of(domain) > kTermsInRegisters) return std::nullopt;
+  return TileSearch(part, 0, 1, machine, from_memory)(apart);
 }
 
 }  // namespace adjit::sched

@@ -7,26 +7,25 @@
 // together: what the model of costs likes best.
 #pragma once
 
-#include <cstddef>
 #include <optional>
 
+#include "autosched/gpu/loops/tile_shape.hpp"
 #include "autosched/machine/gpu_machine.hpp"
 #include "autosched/program/program.hpp"
 
 namespace adjit::sched {
 
-/// Gives the plain nest of a kernel's root, to which nothing is attached, loops with a register
-/// tile, if these are predicted to be faster than those of `usual`, the same program with the loops
-/// that the kernel has otherwise; nullopt: they are not, or the kernel waits for its memory, or for
-/// little more than a launch.
-std::optional<Program> with_register_tile(const Program& plain, size_t root, const Program& usual,
-                                          const GpuMachine& machine);
+/// The tile of a stage that is all of a program, with a plain nest (part_of_program.hpp), if it is
+/// predicted to be faster than `usual`, the same program with the loops that it has otherwise.
+/// nullopt: it is not, or the kernel waits for its memory, or takes little more than a launch.
+/// `from_memory`: leaves_l2 of the program that it is a part of.
+std::optional<TileShape> register_tile(const Program& part, const Program& usual,
+                                       const GpuMachine& machine, bool from_memory);
 
-/// Computes a reduction of few terms in the loops of the stage `reader` that alone reads it
-/// (pointwise_reader.hpp), a register tile of it at a time, so that no memory holds it; if that is
-/// predicted to be faster than `apart`, the same program with loops for both. nullopt: it is not,
-/// or the reduction is of other kinds.
-std::optional<Program> with_sum_in_registers(const Program& plain, size_t sum, size_t reader,
-                                             const Program& apart, const GpuMachine& machine);
+/// That of a reduction of few terms, the first of two stages, which is computed in the loops of the
+/// second one: that alone reads it (pointwise_reader.hpp), and no memory holds it. nullopt: it has
+/// many terms, or two kernels, which take `apart` microseconds, are predicted to be as fast.
+std::optional<TileShape> sum_tile(const Program& part, double apart, const GpuMachine& machine,
+                                  bool from_memory);
 
 }  // namespace adjit::sched
