@@ -33,8 +33,14 @@ Shadow::Byte& Shadow::at(uintptr_t address) {
   return (*page)[address % kPage];
 }
 
-// The last moment of each thread, or of some.
+// The last moment of each thread, or of some. Two blocks are enough to race with whoever comes: one
+// of them is not that thread's.
 void Shadow::add(std::vector<Moment>& list, const Moment& moment) {
+  if (list.size() == 2 && list[0].block != list[1].block) return;
+  if (!list.empty() && list.front().block != moment.block) {
+    list = {list.front(), moment};
+    return;
+  }
   const auto own =
       std::ranges::find_if(list, [&](const Moment& m) { return is_same_thread(m, moment); });
   if (own != list.end())
@@ -44,12 +50,11 @@ void Shadow::add(std::vector<Moment>& list, const Moment& moment) {
   if (list.size() > 4 * kWarpThreads) thin_out(list);
 }
 
-// What all threads use has many users. Two of each warp, of its last moment, are enough to race
-// with any other thread: one of them is not that thread.
+// What all threads of a block use has many users. Two of each warp, of its last moment, are enough
+// to race with any other thread: one of them is not that thread.
 void Shadow::thin_out(std::vector<Moment>& list) {
-  std::map<std::pair<int, int>, std::vector<Moment>> by_warp;
-  for (const Moment& moment : list)
-    by_warp[{moment.block, moment.thread / kWarpThreads}].push_back(moment);
+  std::map<int, std::vector<Moment>> by_warp;
+  for (const Moment& moment : list) by_warp[moment.thread / kWarpThreads].push_back(moment);
   list.clear();
   for (auto& [warp, of_it] : by_warp) {
     std::ranges::stable_sort(of_it, std::greater(), [](const Moment& m) {
