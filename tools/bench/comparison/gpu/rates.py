@@ -20,6 +20,10 @@ class Rates:
     bandwidth: float
 
 
+#: Of an H100 80GB, measured (docs/performance/gpu.md).
+H100 = Rates(flops=63.3e12, bandwidth=3.01e12)
+
+
 def measured(driver: Driver) -> Rates:
     """The best of a few runs; takes a second."""
     return Rates(_flops(driver), _bandwidth(driver))

@@ -107,14 +107,22 @@ class Worker:
             self._arrays.free()
 
     def lower(self, row: str) -> dict[str, Any]:
-        """Where there need not be a GPU that runs it: into the cache."""
+        """Where there need not be a GPU that runs it: into the cache; and what it is predicted to
+        take, in milliseconds.
+        """
         workload = self._rows[row]
         specs = [aj.ShapeDtype(i.shape, _dtype(workload, i.kind)) for i in workload.inputs]
         out = aj.ShapeDtype(self._shape(row), workload.dtype)
         step = frameworks.pulled_back(workload)
         start = time.perf_counter()
-        executable = aj.lower(step, out, *specs, target="cuda").compile()
-        return {"seconds": time.perf_counter() - start, "cache": executable.report["cache"]}
+        lowered = aj.lower(step, out, *specs, target="cuda")
+        executable = lowered.compile()
+        seconds = time.perf_counter() - start
+        cost = lowered.cost
+        return {
+            "seconds": seconds, "cache": executable.report["cache"],
+            "kernels": len(cost["kernels"]), "predicted": 1e-3 * cost["microseconds"],
+        }  # fmt: skip
 
     @property
     def _arrays(self) -> Any:
