@@ -83,10 +83,12 @@ DeviceFacts device_named(const Driver& driver, const std::string& target) {
                     "; look at nvidia-smi and CUDA_VISIBLE_DEVICES");
   DeviceFacts facts = facts_of(driver, ordinal);
   if (facts.capability < kLeastCapability)
-    throw Error(ErrorCode::Device,
-                "target '" + target + "': " + facts.name + " has compute capability " +
-                    std::to_string(facts.capability / 10) + "." +
-                    std::to_string(facts.capability % 10) + "; adjit needs 8.0 (Ampere) or later");
+    throw Error(ErrorCode::Device, "target '" + target + "': " + facts.name +
+                                       " has compute capability " +
+                                       std::to_string(facts.capability / 10) + "." +
+                                       std::to_string(facts.capability % 10) +
+                                       "; adjit needs 8.0 (Ampere) or later; "
+                                       "use another GPU (\"cuda:1\"), or the target \"cpu\"");
   return facts;
 }
 

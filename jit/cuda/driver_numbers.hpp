@@ -19,7 +19,7 @@ inline constexpr int kSuccess = 0, kInvalidValue = 1, kOutOfMemory = 2, kNotInit
                      kInvalidAddressSpace = 717, kInvalidCounter = 718, kLaunchFailed = 719,
                      kTensorMemoryLeak = 721, kDriverMismatch = 803, kNoForwardCompatibility = 804,
                      kServerEnded = 810, kNotWhileCapturing = 900, kCaptureBroken = 901,
-                     kImplicitCapture = 906, kExternalDevice = 911;
+                     kImplicitCapture = 906, kExternalDevice = 911, kInvalidHandle = 400;
 }  // namespace result
 
 /// CUdevice_attribute.

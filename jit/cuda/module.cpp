@@ -110,7 +110,7 @@ void allow_shared_memory(PrimaryContext& context, FunctionHandle function, int b
   if (result == result::kInvalidValue)
     throw Error(ErrorCode::Compile, "a kernel wants " + std::to_string(bytes) +
                                         " bytes of shared memory for a block, more than the GPU "
-                                        "has");
+                                        "has; give a schedule that was made for this GPU, or none");
   context.require(result, "cuFuncSetAttribute");
 }
 

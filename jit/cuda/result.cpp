@@ -17,6 +17,10 @@ struct Meaning {
 constexpr const char* kAfterFault =
     "the GPU's context is lost: every later call in this process fails; start a new process";
 
+constexpr const char* kDestroyed =
+    "the GPU's context was destroyed by other code of this process (cudaDeviceReset, "
+    "cuDevicePrimaryCtxReset); do without that call, and start a new process";
+
 // What is not here is the device's failure, without a remedy that we know.
 constexpr Meaning kMeanings[] = {
     {result::kInvalidValue, ErrorCode::Internal, false, "adjit called the driver wrongly: a bug"},
@@ -33,9 +37,12 @@ constexpr Meaning kMeanings[] = {
      "no GPU is visible; look at nvidia-smi and CUDA_VISIBLE_DEVICES"},
     {result::kInvalidDevice, ErrorCode::Device, false, "there is no GPU of this number"},
     {result::kInvalidImage, ErrorCode::Compile, false, "the code is not for this GPU"},
-    {result::kInvalidContext, ErrorCode::Device, true,
-     "the GPU's context was destroyed by other code of this process"},
+    {result::kInvalidContext, ErrorCode::Device, true, kDestroyed},
     {result::kNoBinary, ErrorCode::Compile, false, "the code is not for this GPU"},
+    {result::kInvalidHandle, ErrorCode::Device, false,
+     "the stream is none of this GPU's: it is another GPU's, or was destroyed; give a stream of "
+     "the "
+     "GPU where the arrays lie"},
     {result::kUncorrectableMemory, ErrorCode::Device, true, kAfterFault},
     {result::kUncorrectableLink, ErrorCode::Device, true, kAfterFault},
     {result::kContained, ErrorCode::Device, true, kAfterFault},
@@ -48,8 +55,7 @@ constexpr Meaning kMeanings[] = {
     {result::kTooManyResources, ErrorCode::Compile, false,
      "the kernel wants more registers or shared memory than a multiprocessor has"},
     {result::kTimeout, ErrorCode::Device, true, kAfterFault},
-    {result::kContextDestroyed, ErrorCode::Device, true,
-     "the GPU's context was destroyed by other code of this process"},
+    {result::kContextDestroyed, ErrorCode::Device, true, kDestroyed},
     {result::kAssert, ErrorCode::Device, true, kAfterFault},
     {result::kStackError, ErrorCode::Device, true, kAfterFault},
     {result::kIllegalInstruction, ErrorCode::Device, true, kAfterFault},

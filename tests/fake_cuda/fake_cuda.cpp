@@ -143,6 +143,10 @@ int cuDeviceGetAttribute(int* value, int attribute, int device) {
                                     {115, 1}};
   const auto found = known.find(attribute);
   if (found == known.end()) return kInvalidValue;
+  if (const auto told = state().attributes.find(attribute); told != state().attributes.end()) {
+    *value = told->second;
+    return 0;
+  }
   if (const auto told = card().find(std::to_string(attribute)); told != card().end()) {
     *value = static_cast<int>(told->second);
     return 0;
@@ -187,6 +191,7 @@ void fake_cuda_reset() {
   s.devices = 1;
   s.capability = 90;
   s.multiprocessors = 132;
+  s.attributes.clear();
   s.memory_bytes = size_t{80} << 30;
   s.lost = 0;
   s.calls.clear();
@@ -204,6 +209,11 @@ void fake_cuda_devices(int count, int capability) {
 void fake_cuda_multiprocessors(int count) {
   const std::lock_guard<std::mutex> lock(state().mutex);
   state().multiprocessors = count;
+}
+
+void fake_cuda_attribute(int attribute, int value) {
+  const std::lock_guard<std::mutex> lock(state().mutex);
+  state().attributes[attribute] = value;
 }
 
 void fake_cuda_fail(const char* symbol, int result, int nth) {

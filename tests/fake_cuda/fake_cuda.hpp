@@ -20,6 +20,8 @@ class FakeCuda {
   void show_devices(int count, int capability = 90);
   /// Of each GPU, at first 132: schedules for fewer have vectors in smaller programs.
   void have_multiprocessors(int count);
+  /// Another one of its numbers, by its CUdevice_attribute (jit/cuda/driver_numbers.hpp).
+  void have(int attribute, int value);
   /// Call number `nth` from now on of a function, by its exported name, fails with `result`.
   void fail(const std::string& symbol, int result, int nth = 1);
   /// Calls of a function since the reset.

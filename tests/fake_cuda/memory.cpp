@@ -9,7 +9,9 @@
 #include "tests/fake_cuda/state.hpp"
 
 bool adjit::tests::exists(adjit::cuda::StreamHandle stream) {
-  return reinterpret_cast<uintptr_t>(stream) <= 2 || state().streams.contains(stream);
+  if (reinterpret_cast<uintptr_t>(stream) <= 2) return true;
+  const auto found = state().streams.find(stream);
+  return found != state().streams.end() && found->second->device == current_device();
 }
 
 namespace {
@@ -220,6 +222,7 @@ int cuStreamCreate(StreamHandle* stream, unsigned) {
   FAKE_CALL(cuStreamCreate);
   auto made = std::make_unique<FakeStream>();
   made->id = ++state().last_id;
+  made->device = current_device();
   *stream = reinterpret_cast<StreamHandle>(made.get());
   state().streams[*stream] = std::move(made);
   return 0;

@@ -63,6 +63,7 @@ struct FakeLink {
 
 struct FakeStream {
   unsigned long long id = 0;
+  int device = 0;
   bool captured = false;
 };
 
@@ -75,6 +76,7 @@ struct State {
   std::mutex mutex;
   bool initialised = false;
   int devices = 1, capability = 90, multiprocessors = 132;
+  std::map<int, int> attributes;  // that tests changed
   size_t memory_bytes = size_t{80} << 30;
   int lost = 0;  // what every call answers after a kernel's fault
   std::map<std::string, int> calls;
@@ -107,7 +109,7 @@ inline constexpr int kInvalidValue = 1, kOutOfMemory = 2, kNotInitialised = 3, k
                      kIllegalAddress = 700, kLaunchFailed = 719, kCaptureUnsupported = 900;
 inline constexpr const char* kHeader = "adjit fake cubin\n";
 
-/// Whether the driver made it, or it is a default one: 0, 1 or 2.
+/// Whether the driver made it on the current device, or it is a default one: 0, 1 or 2.
 bool exists(adjit::cuda::StreamHandle stream);
 
 /// What a call answers before it does anything: 0, or what it was told to.

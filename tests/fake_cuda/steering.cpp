@@ -24,6 +24,9 @@ void FakeCuda::show_devices(int count, int capability) {
 void FakeCuda::have_multiprocessors(int count) {
   found<void(int)>("fake_cuda_multiprocessors")(count);
 }
+void FakeCuda::have(int attribute, int value) {
+  found<void(int, int)>("fake_cuda_attribute")(attribute, value);
+}
 void FakeCuda::fail(const std::string& symbol, int result, int nth) {
   found<void(const char*, int, int)>("fake_cuda_fail")(symbol.c_str(), result, nth);
 }

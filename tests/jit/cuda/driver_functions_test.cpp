@@ -75,6 +75,7 @@ TEST(DriverFunctions, NumbersAreThoseOfTheHeaderOfCuda) {
       {result::kInvalidDevice, CUDA_ERROR_INVALID_DEVICE},
       {result::kInvalidImage, CUDA_ERROR_INVALID_IMAGE},
       {result::kInvalidContext, CUDA_ERROR_INVALID_CONTEXT},
+      {result::kInvalidHandle, CUDA_ERROR_INVALID_HANDLE},
       {result::kNoBinary, CUDA_ERROR_NO_BINARY_FOR_GPU},
       {result::kUncorrectableMemory, CUDA_ERROR_ECC_UNCORRECTABLE},
       {result::kInvalidPtx, CUDA_ERROR_INVALID_PTX},
