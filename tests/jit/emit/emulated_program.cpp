@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -24,6 +25,7 @@
 #include "tests/autosched/program_interpreter.hpp"
 #include "tests/gpu_emulator/emulator.hpp"
 #include "tests/jit/emit/emitted_program.hpp"
+#include "tests/jit/emit/gpu_numbers.hpp"
 #include "tests/jit/emit/strided.hpp"
 
 namespace adjit::testing {
@@ -55,8 +57,11 @@ void assemble_first(const EmulatedProgram& program) {
   const ::testing::TestInfo* now = ::testing::UnitTest::GetInstance()->current_test_info();
   if (!assembler || now == last) return;
   last = now;
-  for (const int capability : {80, 90})
-    cuda::assemble(*assembler, program.ptx(capability), "sm_" + std::to_string(capability));
+  for (const int capability : {80, 90}) {
+    const std::string ptx = program.ptx(capability);
+    note_assembled(ptx,
+                   cuda::assemble(*assembler, ptx, "sm_" + std::to_string(capability)).kernels);
+  }
 }
 
 // Memory for a tensor whose element 0 lies at a multiple of `alignment`, and of no higher power of
@@ -147,7 +152,14 @@ std::vector<Array> EmulatedProgram::operator()(std::span<const Array> inputs, ui
     put({info.dtype, info.shape, constant.bytes}, layouts_[constant.tensor.value],
         first(constant.tensor));
   }
+  const auto start = std::chrono::steady_clock::now();
   run_kernels(addresses, arrays, seed);
+  {
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+    const std::lock_guard lock(gpu_numbers().mutex);
+    ++gpu_numbers().emulated;
+    gpu_numbers().emulated_s += took.count();
+  }
   std::vector<Array> outputs;
   for (TensorId id : graph.outputs)
     outputs.push_back(taken(graph.info(id), layouts_[id.value], first(id)));

@@ -9,6 +9,7 @@
 #include "tests/autosched/programs.hpp"
 #include "tests/jit/emit/emitted_program.hpp"
 #include "tests/jit/emit/emulated_program.hpp"
+#include "tests/jit/emit/gpu_numbers.hpp"
 #include "tests/rooms.hpp"
 #include "tests/runtime/graph/random_graph.hpp"
 
@@ -30,8 +31,10 @@ void expect_in_registers(const EmulatedProgram& program) {
   if (!assembler) return;
   for (const int capability : {80, 90}) {
     const std::string gpu = "sm_" + std::to_string(capability);
-    for (const cuda::KernelFacts& kernel :
-         cuda::assemble(*assembler, program.ptx(capability), gpu).kernels) {
+    const std::string ptx = program.ptx(capability);
+    const std::vector<cuda::KernelFacts> kernels = cuda::assemble(*assembler, ptx, gpu).kernels;
+    note_assembled(ptx, kernels);
+    for (const cuda::KernelFacts& kernel : kernels) {
       EXPECT_EQ(kernel.stack_bytes, 0) << kernel.name << " on " << gpu;
       EXPECT_EQ(kernel.spill_bytes, 0) << kernel.name << " on " << gpu;
       EXPECT_LE(kernel.registers, 64) << kernel.name << " on " << gpu;

@@ -17,6 +17,7 @@
 #include "tests/jit/emit/emulated_function.hpp"
 #include "tests/jit/emit/emulated_program.hpp"
 #include "tests/jit/emit/function_samples.hpp"
+#include "tests/jit/emit/gpu_numbers.hpp"
 #include "tests/jit/emit/hardest_arguments.hpp"
 #include "tests/jit/emit/math/bounded_functions.hpp"
 #include "tests/rooms.hpp"
@@ -202,9 +203,13 @@ void expect_within_on_gpu(VectorMath::Unary formula, const std::vector<T>& x, W 
                           double bound, const char* name) {
   for (const unsigned lanes : {0u, 4u}) {
     const std::vector<T> y = emulate(emitted(formula), lanes, x);
-    for (size_t k = 0; k < x.size(); ++k)
-      ASSERT_LE(ulps(y[k], reference(static_cast<W>(x[k]))), bound)
-          << name << "(" << x[k] << ") = " << y[k] << " on a GPU, " << lanes << " lanes";
+    const std::string of = std::string(name) + (sizeof(T) == 4 ? " (float32)" : " (float64)");
+    for (size_t k = 0; k < x.size(); ++k) {
+      const double error = ulps(y[k], reference(static_cast<W>(x[k])));
+      note_ulps(of, error, bound);
+      ASSERT_LE(error, bound) << name << "(" << x[k] << ") = " << y[k] << " on a GPU, " << lanes
+                              << " lanes";
+    }
   }
 }
 
