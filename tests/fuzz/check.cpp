@@ -4,15 +4,18 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <cstring>
+#include <limits>
 #include <optional>
 
 #include "autosched/search/scheduler.hpp"
+#include "autosched/search/search.hpp"
 #include "runtime/diff/forward/forward.hpp"
 #include "runtime/diff/reverse/reverse.hpp"
 #include "tests/autosched/program_interpreter.hpp"
 #include "tests/fuzz/differences.hpp"
 #include "tests/fuzz/oracle/wide_interpreter.hpp"
+#include "tests/fuzz/outcome.hpp"
+#include "tests/fuzz/run_code.hpp"
 #include "tests/jit/engine/run_compiled.hpp"
 #include "tests/rooms.hpp"
 
@@ -74,58 +77,54 @@ std::vector<T> joined(std::vector<T> a, const std::vector<T>& b) {
   return a;
 }
 
-// An array as a caller may hold it: rows behind gaps, dimensions in another order, or backwards.
-struct Laid {
-  TensorLayout layout;
-  std::vector<std::byte> bytes;
-  size_t first = 0;  // byte of element 0
+// What a program computes with: its widest float input.
+DType real_of(const Graph& graph) {
+  DType widest = DType::BFloat16;
+  for (const TensorId id : graph.inputs)
+    if (const DType dtype = graph.info(id).dtype;
+        is_float(dtype) && unit_of(dtype) < unit_of(widest))
+      widest = dtype;
+  return widest;
+}
+
+// Sums are written in other orders, products of sums as sums of products: rounding is of the size
+// of what cancels, of which the error bound knows the part that the traced computation has. Both
+// relative to the largest element: what is allowed beside the bound, and how large a tolerance
+// tells nothing. Those of float64 leave 5 digits; of the others fewer are there.
+struct Slack {
+  long double allowed, telling;
 };
-Laid laid_out(const Array& array, Random& random) {
-  const size_t rank = array.shape.size(), size = size_of(array.dtype);
-  Laid laid{contiguous_layout(array.shape), array.bytes, 0};
-  if (rank == 0 || array.bytes.empty() || random.chance(50)) return laid;
-  std::vector<size_t> order(rank);
-  for (size_t d = 0; d < rank; ++d) order[d] = d;
-  if (random.chance(50)) std::swap(order[0], order[rank - 1]);
-  int64_t stride = random.chance(40) ? 2 : 1, lowest = 0;
-  for (size_t k = rank; k-- > 0;) {
-    const size_t d = order[k];
-    const bool backwards = random.chance(25);
-    laid.layout.strides[d] = backwards ? -stride : stride;
-    if (backwards) lowest += stride * (array.shape[d] - 1);
-    stride = stride * array.shape[d] + random.between(0, 1);
-  }
-  laid.bytes.assign(static_cast<size_t>(stride + 1) * size, std::byte{0x5a});
-  laid.first = static_cast<size_t>(lowest) * size;
-  for (int64_t e = 0; e < array.element_count(); ++e) {
-    int64_t at = lowest, rest = e;
-    for (size_t d = rank; d-- > 0;) {
-      at += rest % array.shape[d] * laid.layout.strides[d];
-      rest /= array.shape[d];
-    }
-    std::memcpy(laid.bytes.data() + static_cast<size_t>(at) * size,
-                array.bytes.data() + static_cast<size_t>(e) * size, size);
-  }
-  return laid;
+Slack slack_of(DType real) {
+  if (real == DType::Float64) return {1e-11L, 1e-5L};
+  if (real == DType::Float32) return {1e-5L, 3e-2L};
+  return {2 * unit_of(real), 0.3L};
 }
 
 class ProgramCheck {
  public:
   ProgramCheck(const FuzzProgram& program, uint64_t seed, FuzzEngines& engines, FuzzCounts& counts,
-               int compiled_percent)
+               const FuzzShares& shares)
       : graph_(program.graph),
         inputs_(program.inputs),
+        real_(real_of(graph_)),
+        turn_(seed),
         random_(seed ^ 0x5eed),
+        gpu_random_(seed ^ 0x69b0),
+        engines_(engines),
         engine_(engines.of(seed)),
         counts_(counts),
-        compiled_percent_(compiled_percent),
+        shares_(shares),
         wrt_(floats(graph_, graph_.inputs)),
         outputs_(floats(graph_, graph_.outputs)) {}
 
   std::string operator()() {
-    const std::string failure = value();
+    std::string failure = value();
+    if (failure.empty()) failure = unusual("value of unusual numbers", computation_, inputs_);
     if (!failure.empty() || wrt_.empty() || outputs_.empty()) return failure;
-    return derivatives();
+    failure = derivatives();
+    if (!failure.empty() || cotangents_.empty()) return failure;
+    return unusual("gradient of unusual numbers", transformed(reverse_mode(outputs_)),
+                   joined(inputs_, cotangents_));
   }
 
  private:
@@ -275,6 +274,8 @@ class ProgramCheck {
 
   std::string agrees(const std::string& what, const std::vector<WideArray>& derivative,
                      const std::vector<Array>& weights, Differences& differences) {
+    // Bounds of narrower types are far wider than what the difference itself rounds.
+    if (real_ != DType::Float64) return {};
     const long double derived = inner_product(derivative, weights);
     if (!std::isfinite(derived)) return {};
     const long double tolerance =
@@ -296,49 +297,94 @@ class ProgramCheck {
       Request request;
       request.computation = computation;
       return compared(what, wanted,
-                      random_.chance(compiled_percent_) ? by_code(request, inputs)
-                                                        : by_schedule(request, inputs));
+                      random_.chance(shares_.compiled_percent) ? by_code(request, inputs)
+                                                               : by_schedule(request, inputs));
     } catch (const Error& e) {
       return what + ": error " + e.what();
     }
   }
 
-  std::vector<Array> by_code(Request& request, const std::vector<Array>& inputs) {
-    const double start = seconds();
-    ++counts_.compiled;
-    std::vector<Laid> laid;
-    std::vector<const void*> in;
-    for (const Array& array : inputs) laid.push_back(laid_out(array, random_));
-    for (const Laid& l : laid) {
-      request.layouts.push_back(l.layout);
-      in.push_back(l.bytes.data() + l.first);
+  // NaN and infinities among the inputs leave a GPU where they leave a processor. A tile, a copy or
+  // a tree of threads that reads what the computation does not would show.
+  std::string unusual(const std::string& what,
+                      const std::shared_ptr<const Computation>& computation,
+                      std::vector<Array> inputs) {
+    if (!engines_.gpus() || !gpu_random_.chance(shares_.gpu_percent)) return {};
+    for (Array& array : inputs)
+      if (is_float(array.dtype) && array.element_count() > 0 && gpu_random_.chance(60))
+        array.set(gpu_random_.between(0, array.element_count() - 1), drawn_unusual());
+    try {
+      Request there, here;
+      there.computation = here.computation = computation;
+      const Outcome wanted =
+          outcome([&] { return run_code(engine_, here, inputs, gpu_random_, counts_); });
+      const Outcome found = outcome([&] { return on_gpu(there, inputs); });
+      ++counts_.unusual;
+      const std::string difference = first_other_kind(wanted, found);
+      return difference.empty() ? difference : what + ": " + difference;
+    } catch (const Error& e) {
+      if (e.code() == ErrorCode::NotDifferentiable) return {};
+      return what + ": error " + e.what();
     }
-    const std::shared_ptr<Executable> executable = engine_.compile(request).executable;
-    const double ready = seconds();
-    counts_.compile_s += ready - start;
-    const CompileReport& report = executable->report();
-    counts_.schedule_s += (report.derive_ms + report.schedule_ms) / 1000;
-    std::vector<Array> outputs;
-    for (const ArraySpec& spec : executable->plan().outputs) {
-      outputs.push_back(Array::zeros(spec.dtype, spec.shape));
-      std::ranges::fill(outputs.back().bytes, std::byte{0x5a});
-    }
-    std::vector<void*> out;
-    for (Array& array : outputs) out.push_back(array.bytes.data());
-    executable->run(in.data(), out.data());
-    return outputs;
   }
 
-  // The loop nests that code would be made of, for a processor or for a GPU of so few threads that
-  // each computes several results, one point after the other.
+  double drawn_unusual() {
+    constexpr double kInf = std::numeric_limits<double>::infinity();
+    static const std::vector<double> kUnusual{std::numeric_limits<double>::quiet_NaN(), kInf, -kInf,
+                                              -0.0};
+    return gpu_random_.pick(kUnusual);
+  }
+
+  std::vector<Array> by_code(Request& request, const std::vector<Array>& inputs) {
+    ++counts_.compiled;
+    if (engines_.gpus() && gpu_random_.chance(shares_.gpu_percent)) return on_gpu(request, inputs);
+    return run_code(engine_, request, inputs, random_, counts_);
+  }
+
+  // Its kernels must keep to what GPUs allow.
+  std::vector<Array> on_gpu(Request& request, const std::vector<Array>& inputs) {
+    ++counts_.on_gpu;
+    request.target = "cuda";
+    const size_t arguments = inputs.size() + request.computation->outputs().size();
+    for (size_t k = 0; k < arguments; ++k)
+      if (gpu_random_.chance(10)) request.unaligned.push_back(k);
+    FuzzGpus& gpus = *engines_.gpus();
+    try {
+      std::vector<Array> outputs = run_code(gpus.of(turn_), request, inputs, gpu_random_, counts_);
+      if (const std::string faults = gpus.faults(); !faults.empty())
+        throw Error(ErrorCode::Internal, "on the GPU: " + faults);
+      return outputs;
+    } catch (const Error& error) {
+      const std::string faults = gpus.faults();
+      if (faults.empty()) throw;
+      throw Error(error.code(), error.what() + std::string("; kernels: ") + faults);
+    }
+  }
+
+  // As by default, or with other answers to some decisions.
+  Program gpu_schedule(const Request& request) {
+    static const std::vector<GpuMachine> kMachines{
+        {.multiprocessors = 1, .threads = 8},
+        {.multiprocessors = 1, .threads = 64},
+        {.multiprocessors = 2, .threads = 256, .block_shared_bytes = 4 << 10},
+        {}};
+    const Target target = gpu_random_.pick(kMachines);
+    const Graph graph = checked_graph(engine_.compiler(), request).graph;
+    if (gpu_random_.chance(50)) return default_schedule(graph, target);
+    return program_of(graph, target,
+                      random_candidates(graph, target, 1, gpu_random_.next()).back());
+  }
+
+  // The loop nests that code would be made of, for a processor or for a GPU, some of so few threads
+  // that each computes several results, one point after the other.
   std::vector<Array> by_schedule(Request& request, const std::vector<Array>& inputs) {
     const double start = seconds();
     for (const Array& array : inputs) request.layouts.push_back(contiguous_layout(array.shape));
-    const Program program = random_.chance(50)
-                                ? schedule_of(engine_.compiler(), request)
-                                : default_schedule(checked_graph(engine_.compiler(), request).graph,
-                                                   GpuMachine{.multiprocessors = 1, .threads = 8});
+    const Program program =
+        random_.chance(50) ? schedule_of(engine_.compiler(), request) : gpu_schedule(request);
     ++counts_.scheduled;
+    if (!std::holds_alternative<CpuMachine>(program.target))
+      counts_.note_gpu_schedule(program.moves_json);
     const double ready = seconds();
     counts_.schedule_s += ready - start;
     std::vector<Array> outputs = interpret(program, inputs);
@@ -360,10 +406,9 @@ class ProgramCheck {
     return {};
   }
 
-  // Sums are written in other orders, products of sums as sums of products: rounding is of the size
-  // of what cancels, of which the error bound knows the part that the traced computation has.
   std::string compared(const WideArray& wanted, const Array& found) {
     long double largest = 1;
+    const Slack slack = slack_of(real_);
     const bool real = is_float(wanted.dtype);
     if (real)
       for (const Wide& v : wanted.values)
@@ -372,8 +417,8 @@ class ProgramCheck {
     for (size_t e = 0; e < wanted.values.size(); ++e) {
       const Wide& v = wanted.values[e];
       const double value = found.at(static_cast<int64_t>(e));
-      const long double tolerance = 64 * v.error + 1e-11L * largest;
-      if (!(real ? tolerance < 1e-5L * largest && std::isfinite(v.f) : v.sure())) {
+      const long double tolerance = 64 * v.error + slack.allowed * largest;
+      if (!(real ? tolerance < slack.telling * largest && std::isfinite(v.f) : v.sure())) {
         ++counts_.unsure;
         continue;
       }
@@ -388,10 +433,13 @@ class ProgramCheck {
 
   const Graph& graph_;
   const std::vector<Array>& inputs_;
-  Random random_;
+  const DType real_;
+  const uint64_t turn_;
+  Random random_, gpu_random_;  // the second of what is drawn for GPUs alone
+  FuzzEngines& engines_;
   Engine& engine_;
   FuzzCounts& counts_;
-  int compiled_percent_;
+  const FuzzShares shares_;
   std::vector<size_t> wrt_, outputs_;
   std::vector<Array> cotangents_, directions_;
   std::shared_ptr<const Computation> computation_;
@@ -400,44 +448,12 @@ class ProgramCheck {
 
 }  // namespace
 
-FuzzEngines::FuzzEngines() {
-  for (const char* features : {"", "x86-64-v3"})
-    for (const int threads : {1, 2})
-      for (const FloatMode mode : {FloatMode::FlushSubnormals, FloatMode::KeepSubnormals}) {
-        EngineOptions options = memory_only(threads, features);
-        options.float_mode = mode;
-        try {
-          engines_.push_back(std::make_unique<Engine>(options));
-        } catch (const Error&) {
-          if (engines_.empty()) throw;  // else this processor has no AVX2
-        }
-      }
-}
-
-std::string FuzzCounts::text() const {
-  const auto n = [](int64_t count) { return static_cast<long long>(count); };
-  char text[600];
-  std::snprintf(
-      text, sizeof text,
-      "%lld programs of %.1f stages, %lld with derivatives; %lld computations compiled, %lld "
-      "scheduled and run literally; %lld elements judged, %lld unsure; %lld differences, "
-      "left out %lld at kinks and %lld that do not settle; seconds: drawing %.1f, "
-      "wide %.1f, "
-      "scheduling %.1f, "
-      "literally %.1f, compiling %.1f",
-      n(programs),
-      static_cast<double>(stages) / static_cast<double>(std::max<int64_t>(programs, 1)),
-      n(derivatives), n(compiled), n(scheduled), n(judged), n(unsure), n(differences), n(kinks),
-      n(unsettled), draw_s, wide_s, schedule_s, literal_s, compile_s);
-  return text;
-}
-
 std::string check_program(const FuzzProgram& program, uint64_t seed, FuzzEngines& engines,
-                          FuzzCounts& counts, int compiled_percent) {
+                          FuzzCounts& counts, const FuzzShares& shares) {
   ++counts.programs;
   counts.stages += static_cast<int64_t>(program.graph.stages.size());
   try {
-    return ProgramCheck(program, seed, engines, counts, compiled_percent)();
+    return ProgramCheck(program, seed, engines, counts, shares)();
   } catch (const std::exception& e) {
     return std::string("exception: ") + e.what();
   }

@@ -14,38 +14,24 @@
 #include <vector>
 
 #include "jit/engine/engine.hpp"
+#include "tests/fuzz/counts.hpp"
 #include "tests/fuzz/draw/program_draw.hpp"
+#include "tests/fuzz/engines.hpp"
 #include "tests/rooms.hpp"
 
 namespace adjit::testing {
 
-/// Engines that programs take turns with: threads, instruction sets, subnormal numbers.
-class FuzzEngines {
- public:
-  FuzzEngines();
-  Engine& of(uint64_t seed) { return *engines_[seed % engines_.size()]; }
-
- private:
-  std::vector<std::unique_ptr<Engine>> engines_;
-};
-
-/// What a run of many programs has seen.
-struct FuzzCounts {
-  int64_t programs = 0, stages = 0, derivatives = 0;
-  int64_t compiled = 0, scheduled = 0;  // computations
-  int64_t judged = 0, unsure = 0;       // elements; unsure: rounding may make them anything
-  // Derivatives that agree with differences, and that have none: at a kink of the function, or
-  // where differences of all steps lie far apart.
-  int64_t differences = 0, kinks = 0, unsettled = 0;
-  double draw_s = 0, wide_s = 0, schedule_s = 0, literal_s = 0, compile_s = 0;
-  std::string text() const;
+/// Percent of the computations that a program and its derivatives are.
+struct FuzzShares {
+  /// Compiled; the rest is scheduled, and its loop nests run literally: that takes a tenth of the
+  /// time, and sees all but code generation.
+  int compiled_percent = 100;
+  int gpu_percent = 0;  // of those, for a GPU
 };
 
 /// "" where all is right; else what is wrong, beginning with a word for where ("gradient: ...").
-/// `seed` draws cotangents, directions, layouts and the engine. Of the computations that a program
-/// and its derivatives are, so many in a hundred are compiled, the rest scheduled, and their loop
-/// nests run literally: that takes a tenth of the time, and sees all but code generation.
+/// `seed` draws cotangents, directions, layouts and the engine.
 std::string check_program(const FuzzProgram& program, uint64_t seed, FuzzEngines& engines,
-                          FuzzCounts& counts, int compiled_percent = 100);
+                          FuzzCounts& counts, const FuzzShares& shares = {});
 
 }  // namespace adjit::testing

@@ -6,8 +6,9 @@
 // that read what they write, clamped, mirrored and data-dependent indices, scans (with reads at the
 // step's number), branches, recomputed functions, gradients by hand, batches, derivatives within,
 // what went through the text notation, statements whose ranges are inferred; extents 0, 1, 2, 7,
-// 65; float64 with integers, bools and casts; inputs of any layout; one and two threads, AVX-512
-// and AVX2, subnormal numbers kept or not. The fuzzers of single layers (random graphs against the
+// 65; float64 with integers, bools and casts, every fifth program float32 or a half type; inputs of
+// any layout; one and two threads, AVX-512 and AVX2, GPUs of several sizes by the fake driver,
+// subnormal numbers kept or not. The fuzzers of single layers (random graphs against the
 // interpreter in tests/jit/engine, random schedules in tests/autosched, scans in
 // tests/runtime/diff) draw stages that read their operands once: none of them could draw a scatter
 // whose points read the tensor that it starts from, a permutation beside its operand, or two
@@ -15,8 +16,9 @@
 //
 // ADJIT_FUZZ_CASES programs (160; 80 under sanitizers) from ADJIT_FUZZ_SEED (1) on; with
 // ADJIT_FUZZ_MINUTES as many as that time takes. ADJIT_FUZZ_COMPILED percent (100) are compiled,
-// others run as loop nests. A failure is shrunk and printed as a test to paste; ADJIT_FUZZ_GO_ON=1
-// goes on. Every eighth program is a test of its own, for the shards in which tests run.
+// others run as loop nests; ADJIT_FUZZ_GPU percent (10) of these run on a GPU. A failure is shrunk
+// and printed as a test to paste; ADJIT_FUZZ_GO_ON=1 goes on. Every eighth program is a test of its
+// own, for the shards in which tests run.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -35,13 +37,38 @@ namespace {
 constexpr uint64_t kParts = 8;
 // Sanitizers slow the wide interpreter down.
 constexpr double kUsualCases = test::kSanitized ? 80 : 160;
+constexpr double kUsualGpuPercent = 10;
 
 double environment(const char* name, double otherwise) {
   const char* text = std::getenv(name);
   return text ? std::strtod(text, nullptr) : otherwise;
 }
 
-int compiled_percent() { return static_cast<int>(environment("ADJIT_FUZZ_COMPILED", 100)); }
+FuzzShares shares() {
+  return {static_cast<int>(environment("ADJIT_FUZZ_COMPILED", 100)),
+          static_cast<int>(environment("ADJIT_FUZZ_GPU", kUsualGpuPercent))};
+}
+
+// Most compute in float64, where little is left to rounding; every fifth as GPUs like it.
+DType real_of(uint64_t seed) {
+  if (seed % 5 != 3) return DType::Float64;
+  return seed % 25 == 3 ? DType::Float16 : seed % 25 == 13 ? DType::BFloat16 : DType::Float32;
+}
+
+ProgramOptions options_of(uint64_t seed) {
+  ProgramOptions options{.while_loops = seed % 10 == 0,
+                         .kinds = {.real = real_of(seed), .long_axes = seed % 7 == 5}};
+  if (size_of(options.kinds.real) == 2) {  // few operations: soon nothing but rounding is left
+    options.least_operations = 4;
+    options.most_operations = 12;
+  }
+  if (options.kinds.long_axes) {  // few, too, or they take long
+    options.least_operations = 4;
+    options.most_operations = 10;
+    options.points = 400'000;
+  }
+  return options;
+}
 
 double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -54,7 +81,7 @@ std::string report(const FuzzProgram& program, uint64_t seed, const std::string&
                    FuzzEngines& engines) {
   const auto fails = [&](const FuzzProgram& candidate) {
     FuzzCounts ignored;
-    return place_of(check_program(candidate, seed, engines, ignored, compiled_percent())) ==
+    return place_of(check_program(candidate, seed, engines, ignored, shares())) ==
            place_of(failure);
   };
   std::printf("seed %llu fails; a smaller program is looked for\n%s\n",
@@ -62,7 +89,7 @@ std::string report(const FuzzProgram& program, uint64_t seed, const std::string&
   std::fflush(stdout);
   const FuzzProgram small = shrunk(program, fails);
   FuzzCounts ignored;
-  const std::string now = check_program(small, seed, engines, ignored, compiled_percent());
+  const std::string now = check_program(small, seed, engines, ignored, shares());
   return "seed " + std::to_string(seed) + ": " + failure + "\nshrunk:\n" +
          test_of(small, seed, now);
 }
@@ -73,28 +100,28 @@ class Programs : public ::testing::TestWithParam<uint64_t> {
     const double minutes = (now() - start_) / 60;
     std::printf("%s; %.0f programs a minute\n", counts_.text().c_str(),
                 static_cast<double>(counts_.programs) / minutes);
+    engines_.reset();  // while the driver is there
   }
 
   // Engines keep what they compiled, which takes the process's mappings: new ones now and then.
   static FuzzEngines& engines() {
-    static std::unique_ptr<FuzzEngines> all;
     static int64_t made_for = 0;
     constexpr int64_t kPrograms = 200;
-    if (!all || counts_.programs / kPrograms != made_for) {
-      all = std::make_unique<FuzzEngines>();
+    if (!engines_ || counts_.programs / kPrograms != made_for) {
+      engines_.reset();
+      engines_ = std::make_unique<FuzzEngines>();
       made_for = counts_.programs / kPrograms;
     }
-    return *all;
+    return *engines_;
   }
 
   // "" where the program is right; else what is wrong, and the program shrunk.
   static std::string failure_of(uint64_t seed) {
     try {
       const double before = now();
-      const FuzzProgram program = random_program(seed, {.while_loops = seed % 10 == 0});
+      const FuzzProgram program = random_program(seed, options_of(seed));
       counts_.draw_s += now() - before;
-      const std::string failure =
-          check_program(program, seed, engines(), counts_, compiled_percent());
+      const std::string failure = check_program(program, seed, engines(), counts_, shares());
       return failure.empty() ? failure : report(program, seed, failure, engines());
     } catch (const std::exception& e) {
       return "seed " + std::to_string(seed) + ": " + e.what();
@@ -115,6 +142,7 @@ class Programs : public ::testing::TestWithParam<uint64_t> {
   }
 
   inline static FuzzCounts counts_;  // of all parts
+  inline static std::unique_ptr<FuzzEngines> engines_;
   inline static const double start_ = now();
 };
 

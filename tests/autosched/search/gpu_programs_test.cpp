@@ -102,6 +102,15 @@ TEST(GpuPrograms, EveryAnswerMeansTheGraph) {
     expect_every_answer_right(graph, kSmallGpu);
 }
 
+// Sorted, they have places behind all rows: what they would read is out of range.
+TEST(GpuPrograms, PointsOutsideAScattersDomainReadNothing) {
+  expect_every_answer_right(
+      parse_graph(
+          "def f(float(299) x, int64(300) n) -> (d) {\n  scatter float(20) d(n(p)) +=[drop] "
+          "x(p - 1) where p in 0:300, p >= 1\n}"),
+      kSmallGpu);
+}
+
 TEST(GpuPrograms, EveryAnswerMeansRandomGraphs) {
   for (uint64_t seed = 1; seed <= testing::fuzz_cases(12); ++seed)
     expect_every_answer_right(testing::random_graph(seed), kSmallGpu);

@@ -60,12 +60,13 @@ std::vector<WideArray> InnerDraw::values_of(const std::vector<TensorId>& tensors
 
 InnerDraw::Body InnerDraw::body(const std::vector<WideArray>& inputs,
                                 const std::vector<std::vector<int64_t>>& like, size_t others) {
-  Scope inner(random_, std::min<int64_t>(scope_.points_left() / 4, 3000));
+  Scope inner(random_, std::min<int64_t>(scope_.points_left() / 4, scope_.kinds().room(3000)),
+              scope_.kinds());
   for (const WideArray& value : inputs) inner.input(value);
   draw_operations(inner, static_cast<int>(random_.between(2, 6)), depth_ + 1, false);
   std::vector<TensorId> results;
   for (const std::vector<int64_t>& shape : like) {
-    if (!NotationDraw(inner).adapted(DType::Float64, shape, -1.5, 1.5, true)) return {};
+    if (!NotationDraw(inner).adapted(scope_.real(), shape, -1.5, 1.5, true)) return {};
     results.push_back(inner.last()[0]);
   }
   for (size_t k = 0; k < others; ++k) {
@@ -78,9 +79,10 @@ InnerDraw::Body InnerDraw::body(const std::vector<WideArray>& inputs,
 }
 
 bool InnerDraw::scan() {
-  const auto trips = std::max<int64_t>(draw_extent(random_) % 9, random_.chance(10) ? 0 : 1);
+  const auto trips =
+      std::max<int64_t>(draw_extent(random_, scope_.kinds()) % 9, random_.chance(10) ? 0 : 1);
   const TensorId carried = scope_.pick(
-      [&](TensorId t) { return scope_.dtype(t) == DType::Float64 && scope_.shape(t).size() <= 2; });
+      [&](TensorId t) { return scope_.dtype(t) == scope_.real() && scope_.shape(t).size() <= 2; });
   if (!carried.valid()) return false;
   Scan scan;
   scan.trips = trips;
@@ -100,9 +102,9 @@ bool InnerDraw::scan() {
     inside.push_back(scope_.value(operands.back()));
   }
   scan.carries = operands.size();
-  std::vector<int64_t> shape = draw_shape(random_, random_.between(0, 2));
+  std::vector<int64_t> shape = draw_shape(random_, random_.between(0, 2), scope_.kinds());
   shape.insert(shape.begin(), trips);
-  if (random_.chance(70) && NotationDraw(scope_).adapted(DType::Float64, shape, -2, 2, false)) {
+  if (random_.chance(70) && NotationDraw(scope_).adapted(scope_.real(), shape, -2, 2, false)) {
     operands.push_back(scope_.last()[0]);
     inside.push_back(first_slice(scope_.value(operands.back()), 0));
     scan.scanned = 1;
@@ -112,11 +114,13 @@ bool InnerDraw::scan() {
     inside.push_back(scope_.value(id));
     ++scan.fixed;
   }
-  Scope step(random_, std::min<int64_t>(scope_.points_left() / (4 * (trips + 1)), 1500));
+  Scope step(random_,
+             std::min<int64_t>(scope_.points_left() / (4 * (trips + 1)), scope_.kinds().room(1500)),
+             scope_.kinds());
   std::vector<TensorId> ids;
   for (const WideArray& value : inside) ids.push_back(step.input(value));
   draw_operations(step, static_cast<int>(random_.between(2, 5)), depth_ + 1, false);
-  if (!NotationDraw(step).adapted(DType::Float64, scope_.shape(carried), -1.5, 1.5,
+  if (!NotationDraw(step).adapted(scope_.real(), scope_.shape(carried), -1.5, 1.5,
                                   random_.chance(80)))
     return false;
   std::vector<TensorId> results{step.last()[0]};
@@ -141,7 +145,7 @@ bool InnerDraw::scan() {
 
 bool InnerDraw::while_loop() {
   const TensorId carried = scope_.pick(
-      [&](TensorId t) { return scope_.dtype(t) == DType::Float64 && scope_.shape(t).size() <= 2; });
+      [&](TensorId t) { return scope_.dtype(t) == scope_.real() && scope_.shape(t).size() <= 2; });
   if (!carried.valid()) return false;
   const auto number = [](IndexNotation& n, int64_t v) { return literal(n, WeakScalar::of(v)); };
   std::vector<TensorId> operands{carried};
@@ -155,11 +159,12 @@ bool InnerDraw::while_loop() {
   if (!made) return false;
   operands.insert(operands.end(), scope_.last().begin(), scope_.last().end());
   for (TensorId id : this->operands(1)) operands.push_back(id);
-  Scope step(random_, std::min<int64_t>(scope_.points_left() / 40, 1500));
+  Scope step(random_, std::min<int64_t>(scope_.points_left() / 40, scope_.kinds().room(1500)),
+             scope_.kinds());
   std::vector<TensorId> ids;
   for (TensorId id : operands) ids.push_back(step.input(scope_.value(id)));
   draw_operations(step, static_cast<int>(random_.between(1, 4)), depth_ + 1, false);
-  if (!NotationDraw(step).adapted(DType::Float64, scope_.shape(carried), -1.5, 1.5, true))
+  if (!NotationDraw(step).adapted(scope_.real(), scope_.shape(carried), -1.5, 1.5, true))
     return false;
   const TensorId next = step.last()[0];
   const int64_t steps = random_.between(1, 6);
@@ -210,7 +215,8 @@ bool InnerDraw::custom() {
 // Both branches are computed, each result is selected.
 bool InnerDraw::branches() {
   const std::vector<TensorId> operands = this->operands(static_cast<size_t>(random_.between(1, 2)));
-  const std::vector<std::vector<int64_t>> like{draw_shape(random_, random_.between(0, 2))};
+  const std::vector<std::vector<int64_t>> like{
+      draw_shape(random_, random_.between(0, 2), scope_.kinds())};
   Body yes = body(values_of(operands), like, 0), no = body(values_of(operands), like, 0);
   const TensorId condition = scope_.pick(
       [&](TensorId t) { return scope_.dtype(t) == DType::Bool && scope_.shape(t).empty(); });
@@ -227,16 +233,17 @@ bool InnerDraw::branches() {
 }
 
 bool InnerDraw::batched() {
-  const int64_t size = std::max<int64_t>(draw_extent(random_) % 9, random_.chance(10) ? 0 : 1);
+  const int64_t size =
+      std::max<int64_t>(draw_extent(random_, scope_.kinds()) % 9, random_.chance(10) ? 0 : 1);
   std::vector<TensorId> operands;
   std::vector<WideArray> inside;
   std::vector<BatchAxis> axes;
   const auto count = random_.between(1, 2);
   for (int64_t k = 0; k < count; ++k) {
-    std::vector<int64_t> shape = draw_shape(random_, random_.between(0, 2));
+    std::vector<int64_t> shape = draw_shape(random_, random_.between(0, 2), scope_.kinds());
     const auto axis = static_cast<size_t>(random_.between(0, static_cast<int64_t>(shape.size())));
     shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(axis), size);
-    const DType dtype = random_.chance(85) ? DType::Float64 : DType::Int64;
+    const DType dtype = random_.chance(85) ? scope_.real() : DType::Int64;
     if (!NotationDraw(scope_).adapted(dtype, shape, -2, 2, dtype == DType::Int64)) return false;
     operands.push_back(scope_.last()[0]);
     inside.push_back(first_slice(scope_.value(operands.back()), axis));

@@ -8,7 +8,9 @@
 
 namespace adjit::testing {
 
-int64_t draw_extent(Random& random) {
+int64_t draw_extent(Random& random, const TensorKinds& kinds) {
+  static const std::vector<int64_t> kLong{16, 16, 17, 31, 32, 33, 48, 64, 130, 257};
+  if (kinds.long_axes && random.chance(70)) return random.pick(kLong);
   const int64_t kind = random.between(1, 100);
   if (kind <= 2) return 0;
   if (kind <= 12) return 1;
@@ -19,12 +21,12 @@ int64_t draw_extent(Random& random) {
   return random.between(3, 6);
 }
 
-std::vector<int64_t> draw_shape(Random& random, int64_t rank) {
+std::vector<int64_t> draw_shape(Random& random, int64_t rank, const TensorKinds& kinds) {
   std::vector<int64_t> shape;
   int64_t elements = 1;
   for (int64_t k = 0; k < rank; ++k) {
-    int64_t extent = draw_extent(random);
-    if (elements * extent > 400) extent = random.between(1, 3);
+    int64_t extent = draw_extent(random, kinds);
+    if (elements * extent > kinds.room(400)) extent = random.between(1, 3);
     shape.push_back(extent);
     elements *= extent;
   }
@@ -33,7 +35,7 @@ std::vector<int64_t> draw_shape(Random& random, int64_t rank) {
 
 std::vector<AxisHandle> NotationDraw::draw_axes(int64_t rank) {
   std::vector<AxisHandle> axes;
-  for (int64_t extent : draw_shape(random_, rank)) {
+  for (int64_t extent : draw_shape(random_, rank, scope_.kinds())) {
     const int64_t low = random_.chance(15) ? random_.between(-2, 2) : 0;
     axes.push_back(add_axis(n_, low, low + extent));
     lows_[axes.back().value] = low;
@@ -161,16 +163,15 @@ ScalarExpr NotationDraw::real(int depth) {
                                        Op::Max, Op::Min, Op::Add, Op::Hypot};
   static const std::vector<Op> kUnary{Op::Neg,  Op::Abs,     Op::Tanh, Op::Sin,  Op::Cos,
                                       Op::Atan, Op::Sigmoid, Op::Erf,  Op::Floor};
-  if (random_.chance(30))
-    return apply(n_, random_.pick(kUnary), {value(DType::Float64, depth - 1)});
+  if (random_.chance(30)) return apply(n_, random_.pick(kUnary), {value(scope_.real(), depth - 1)});
   if (random_.chance(12)) {
-    const ScalarExpr below = apply(n_, Op::Abs, {value(DType::Float64, depth - 1)});
+    const ScalarExpr below = apply(n_, Op::Abs, {value(scope_.real(), depth - 1)});
     return apply(n_, Op::Div,
-                 {value(DType::Float64, depth - 1), apply(n_, Op::Add, {below, literal(1.5)})});
+                 {value(scope_.real(), depth - 1), apply(n_, Op::Add, {below, literal(1.5)})});
   }
-  if (random_.chance(10)) return cast(n_, value(DType::Int64, depth - 1), DType::Float64);
-  const ScalarExpr a = value(DType::Float64, depth - 1);
-  return apply(n_, random_.pick(kBinary), {a, value(DType::Float64, depth - 1)});
+  if (random_.chance(10)) return cast(n_, value(DType::Int64, depth - 1), scope_.real());
+  const ScalarExpr a = value(scope_.real(), depth - 1);
+  return apply(n_, random_.pick(kBinary), {a, value(scope_.real(), depth - 1)});
 }
 
 ScalarExpr NotationDraw::whole(int depth) {
@@ -191,31 +192,31 @@ ScalarExpr NotationDraw::truth(int depth) {
     const ScalarExpr a = value(DType::Int64, depth - 1);
     return apply(n_, random_.pick(kCompare), {a, value(DType::Int64, depth - 1)});
   }
-  const ScalarExpr a = value(DType::Float64, depth - 1);
-  return apply(n_, random_.chance(50) ? Op::Lt : Op::Le, {a, value(DType::Float64, depth - 1)});
+  const ScalarExpr a = value(scope_.real(), depth - 1);
+  return apply(n_, random_.chance(50) ? Op::Lt : Op::Le, {a, value(scope_.real(), depth - 1)});
 }
 
 ScalarExpr NotationDraw::custom_reduction(int depth) {
   // log-sum-exp of two: associative and smooth; and a product with a sum beside it (an affine map's
   // composition): associative, not commutative.
-  const ScalarExpr a = value(DType::Float64, depth - 1), b = value(DType::Float64, depth - 1);
+  const ScalarExpr a = value(scope_.real(), depth - 1), b = value(scope_.real(), depth - 1);
   std::vector<AxisHandle> over = draw_axes(1);
   axes_.push_back(over[0]);
-  const ScalarExpr scale = apply(n_, Op::Tanh, {value(DType::Float64, depth - 1)});
-  const ScalarExpr shift = apply(n_, Op::Sin, {apply(n_, Op::Add, {a, element(DType::Float64)})});
+  const ScalarExpr scale = apply(n_, Op::Tanh, {value(scope_.real(), depth - 1)});
+  const ScalarExpr shift = apply(n_, Op::Sin, {apply(n_, Op::Add, {a, element(scope_.real())})});
   axes_.pop_back();
-  const auto argument = [&](size_t k) { return trace::argument(n_, k, DType::Float64); };
+  const auto argument = [&](size_t k) { return trace::argument(n_, k, scope_.real()); };
   const ScalarExpr combine[] = {
       apply(n_, Op::Mul, {argument(0), argument(2)}),
       apply(n_, Op::Add, {apply(n_, Op::Mul, {argument(1), argument(2)}), argument(3)})};
-  const ScalarExpr identity[] = {constant(n_, 1, DType::Float64), constant(n_, 0, DType::Float64)};
+  const ScalarExpr identity[] = {constant(n_, 1, scope_.real()), constant(n_, 0, scope_.real())};
   const ScalarExpr bodies[] = {scale, shift};
   const std::vector<ScalarExpr> found = reduce_custom(n_, bodies, combine, identity, over);
   return apply(n_, Op::Add, {apply(n_, Op::Mul, {found[0], b}), found[1]});
 }
 
 ScalarExpr NotationDraw::reduction(DType dtype, int depth) {
-  if (dtype == DType::Float64 && random_.chance(8)) return custom_reduction(depth);
+  if (dtype == scope_.real() && random_.chance(8)) return custom_reduction(depth);
   const std::vector<AxisHandle> over = draw_axes(random_.between(1, 2));
   axes_.insert(axes_.end(), over.begin(), over.end());
   ScalarExpr where;
@@ -228,10 +229,10 @@ ScalarExpr NotationDraw::reduction(DType dtype, int depth) {
   if (dtype == DType::Bool) kind = random_.chance(50) ? CombinerKind::Any : CombinerKind::All;
   if (dtype == DType::Int64 && random_.chance(40)) {
     kind = random_.chance(50) ? CombinerKind::ArgMax : CombinerKind::ArgMin;
-    of = DType::Float64;
+    of = scope_.real();
   }
   ScalarExpr body = value(of, depth - 1);
-  if (kind == CombinerKind::Sum && of == DType::Float64 && random_.chance(50))
+  if (kind == CombinerKind::Sum && of == scope_.real() && random_.chance(50))
     body = apply(n_, Op::Mul, {body, value(of, depth - 1)});
   axes_.resize(axes_.size() - over.size());
   return reduce(n_, kind, body, over, where, random_.chance(70) ? Ties::Even : Ties::First);
@@ -239,7 +240,7 @@ ScalarExpr NotationDraw::reduction(DType dtype, int depth) {
 
 ScalarExpr NotationDraw::value(DType dtype, int depth) {
   if (depth <= 0) {
-    if (random_.chance(12) && dtype == DType::Float64)
+    if (random_.chance(12) && dtype == scope_.real())
       return literal(random_.chance(50) ? 0.5 : -1.25);
     if (random_.chance(40) && dtype == DType::Int64) return affine();
     return element(dtype);
@@ -259,7 +260,7 @@ bool NotationDraw::compute() {
   return scope_.add([&] {
     axes_ = draw_axes(random_.between(0, 3));
     const int64_t kind = random_.between(1, 100);
-    const DType dtype = kind <= 80 ? DType::Float64 : kind <= 93 ? DType::Int64 : DType::Bool;
+    const DType dtype = kind <= 80 ? scope_.real() : kind <= 93 ? DType::Int64 : DType::Bool;
     const auto body = [&] {
       return as(value(dtype, static_cast<int>(random_.between(1, 3))), dtype);
     };
@@ -276,10 +277,10 @@ bool NotationDraw::scatter(bool any_kind) {
         CombinerKind::Sum, CombinerKind::Sum, CombinerKind::Sum,    CombinerKind::None,
         CombinerKind::Max, CombinerKind::Min, CombinerKind::Product};
     const TensorId start = scope_.pick([&](TensorId id) {
-      return scope_.dtype(id) == DType::Float64 && scope_.shape(id).size() >= 1 &&
+      return scope_.dtype(id) == scope_.real() && scope_.shape(id).size() >= 1 &&
              scope_.shape(id).size() <= 3;
     });
-    std::vector<int64_t> shape = draw_shape(random_, random_.between(1, 2));
+    std::vector<int64_t> shape = draw_shape(random_, random_.between(1, 2), scope_.kinds());
     TensorId initial;
     if (start.valid() && random_.chance(75)) {
       shape = scope_.shape(start);
@@ -295,7 +296,7 @@ bool NotationDraw::scatter(bool any_kind) {
     }
     ScalarExpr where;
     if (random_.chance(20)) where = truth(1);
-    const ScalarExpr value = as(this->value(DType::Float64, 2), DType::Float64);
+    const ScalarExpr value = as(this->value(scope_.real(), 2), scope_.real());
     return std::vector<TensorId>{trace::scatter(n_, "s", shape, axes_, target, value,
                                                 kKinds[random_.between(0, any_kind ? 6 : 3)],
                                                 initial, kModes[random_.between(0, 2)], where)};
@@ -307,9 +308,9 @@ bool NotationDraw::adapted(DType dtype, const std::vector<int64_t>& shape, doubl
   return scope_.add([&] {
     axes_.clear();
     for (int64_t extent : shape) axes_.push_back(add_axis(n_, 0, extent));
-    ScalarExpr value = element(dtype == DType::Bool || random_.chance(70) ? DType::Float64 : dtype);
+    ScalarExpr value = element(dtype == DType::Bool || random_.chance(70) ? scope_.real() : dtype);
     if (is_float(dtype)) {
-      value = as(value, DType::Float64);
+      value = as(value, scope_.real());
       if (bounded)
         value = apply(n_, Op::Add,
                       {literal(low),

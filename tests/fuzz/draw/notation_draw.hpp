@@ -9,9 +9,10 @@
 
 namespace adjit::testing {
 
-/// Draws extents: mostly small, now and then 0, 1, a vector's width and one more.
-int64_t draw_extent(Random& random);
-std::vector<int64_t> draw_shape(Random& random, int64_t rank);
+/// Draws extents: mostly small, now and then 0, 1, a vector's width and one more; of long axes
+/// those of tiles, too.
+int64_t draw_extent(Random& random, const TensorKinds& kinds);
+std::vector<int64_t> draw_shape(Random& random, int64_t rank, const TensorKinds& kinds);
 
 /// Elementwise expressions of reads at drawn indices, over drawn axes, with reductions anywhere.
 /// Indices are affine, strided, mirrored, clamped by min and max or by a mode, wrapped, divided,

@@ -170,14 +170,17 @@ void OperatorDraw::draw_many(std::vector<TensorId>& operands) {
 
 bool OperatorDraw::attempt(const Operator& op, const OperatorExample& example, int number) {
   std::map<int64_t, int64_t> names;
+  const int drawn = scope_.kinds().long_axes ? 95 : 60;
   for (const ExampleInput& input : example.inputs)
     for (int64_t extent : input.shape)
       if (!names.contains(extent))
-        names[extent] = number < 4 && random_.chance(60) ? draw_extent(random_) : extent;
+        names[extent] =
+            number < 4 && random_.chance(drawn) ? draw_extent(random_, scope_.kinds()) : extent;
   std::vector<TensorId> operands;
   std::vector<int64_t> first;
   for (size_t k = 0; k < example.inputs.size(); ++k) {
-    const ExampleInput& wanted = example.inputs[k];
+    ExampleInput wanted = example.inputs[k];
+    if (wanted.dtype == DType::Float64) wanted.dtype = scope_.real();
     TensorId id;
     // Operands of any shape, first of all: elementwise operators take them, others may.
     if (number < 3 && random_.chance(k == 0 ? 60 : 25)) id = any_operand(wanted);
@@ -189,7 +192,7 @@ bool OperatorDraw::attempt(const Operator& op, const OperatorExample& example, i
       shape.push_back(names[extent]);
       elements *= shape.back();
     }
-    if (elements > 600) return false;
+    if (elements > scope_.kinds().room(600)) return false;
     if (k > 0 && number < 2 && wanted.shape == example.inputs[0].shape && random_.chance(70))
       shape = first;
     if (!id.valid()) id = operand(wanted, shape);

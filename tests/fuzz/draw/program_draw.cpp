@@ -38,7 +38,7 @@ std::vector<TensorId> outputs_of(Scope& scope) {
   }
   TensorId total;
   for (TensorId id : unused) {
-    if (scope.dtype(id) != DType::Float64) continue;
+    if (scope.dtype(id) != scope.real()) continue;
     const bool added = scope.add([&] {
       const TensorId one[] = {id};
       const TensorId mean = find_operator("sum").trace(scope.trace(), one, Json::object())[0];
@@ -53,6 +53,24 @@ std::vector<TensorId> outputs_of(Scope& scope) {
   return outputs;
 }
 
+// A product of matrices so large that a GPU computes it tile by tile: operands that are drawn one
+// by one rarely have three long axes.
+void draw_product(Scope& scope) {
+  static const std::vector<int64_t> kSides{16, 16, 17, 32, 33, 48};
+  Random& random = scope.random();
+  const int64_t m = random.pick(kSides), n = random.pick(kSides), k = random.pick(kSides);
+  std::vector<TensorId> operands;
+  for (std::vector<int64_t> shape : {std::vector<int64_t>{m, k}, std::vector<int64_t>{k, n}}) {
+    if (random.chance(20)) shape.insert(shape.begin(), 2);  // a batch
+    if (!NotationDraw(scope).adapted(scope.real(), shape, -1, 1, true)) return;
+    operands.push_back(scope.last()[0]);
+  }
+  const bool taken = scope.add(
+      [&] { return find_operator("matmul").trace(scope.trace(), operands, Json::object()); });
+  for (const TensorId id : operands)
+    if (taken) scope.note_use(id);
+}
+
 }  // namespace
 
 void draw_operations(Scope& scope, int count, int depth, bool while_loops) {
@@ -61,6 +79,10 @@ void draw_operations(Scope& scope, int count, int depth, bool while_loops) {
   const size_t stages = scope.trace().graph().stages.size() + static_cast<size_t>(count);
   for (int k = 0; k < 2 * count && scope.points_left() > 0; ++k) {
     if (scope.trace().graph().stages.size() >= stages) break;
+    if (scope.kinds().long_axes && random.chance(30)) {
+      draw_product(scope);
+      continue;
+    }
     const int64_t kind = random.between(1, 100);
     if (kind <= 14) {
       NotationDraw(scope).compute();
@@ -78,14 +100,14 @@ void draw_operations(Scope& scope, int count, int depth, bool while_loops) {
 
 FuzzProgram random_program(uint64_t seed, const ProgramOptions& options) {
   Random random(seed);
-  Scope scope(random, options.points);
+  Scope scope(random, options.points, options.kinds);
   FuzzProgram program;
   const auto add_input = [&](DType dtype, int64_t rank) {
-    program.inputs.push_back(drawn_array(random, dtype, draw_shape(random, rank)));
+    program.inputs.push_back(drawn_array(random, dtype, draw_shape(random, rank, options.kinds)));
     scope.input(WideArray::of(program.inputs.back()));
   };
   for (int64_t k = random.between(2, 4); k > 0; --k)
-    add_input(DType::Float64, random.between(0, 3));
+    add_input(options.kinds.real, random.between(0, 3));
   if (random.chance(50)) add_input(DType::Int64, random.between(0, 2));
   if (random.chance(25)) add_input(DType::Bool, random.between(0, 2));
   draw_operations(

@@ -11,6 +11,7 @@
 
 #include "runtime/graph/graph.hpp"
 #include "runtime/graph/interpret/interpreter.hpp"
+#include "tests/fuzz/draw/scope.hpp"
 #include "tests/rooms.hpp"
 #include "tests/runtime/graph/random_graph.hpp"
 
@@ -20,6 +21,7 @@ struct ProgramOptions {
   int least_operations = 20, most_operations = 60;
   int64_t points = 30'000;   // of all stages together
   bool while_loops = false;  // programs that have no reverse mode
+  TensorKinds kinds{};
 };
 
 struct FuzzProgram {

@@ -69,12 +69,15 @@ bool Scope::evaluate() {
 }
 
 bool Scope::is_useful(const WideArray& value) const {
-  constexpr size_t kMostElements = 800;
-  constexpr long double kLargest = 1e3, kLargestError = 1e-9;
-  if (value.values.size() > kMostElements) return false;
+  constexpr int64_t kMostElements = 800;
+  constexpr long double kLargest = 1e3;
+  const long double largest_error = kinds_.real == DType::Float64   ? 1e-9L
+                                    : kinds_.real == DType::Float32 ? 1e-3L
+                                                                    : 0.05L;
+  if (static_cast<int64_t>(value.values.size()) > kinds_.room(kMostElements)) return false;
   const bool real = is_float(value.dtype);
   // Half types round by more; what is made of them is as unsure as they are.
-  const long double error = kLargestError + 64 * unit_of(value.dtype);
+  const long double error = largest_error + 64 * unit_of(value.dtype);
   return std::ranges::all_of(value.values, [&](const Wide& v) {
     return real ? std::abs(v.f) <= kLargest && v.error <= error * (1 + std::abs(v.f))
                 : v.sure() && std::abs(v.i) < (int64_t{1} << 40);

@@ -16,13 +16,27 @@
 
 namespace adjit::testing {
 
+/// What the tensors of a program are like.
+struct TensorKinds {
+  DType real = DType::Float64;  // what is drawn as a real number
+  /// Axes are often as long as a GPU's tiles of products and warps are, and tensors eight times as
+  /// large.
+  bool long_axes = false;
+
+  /// Elements or points: so many, or of long axes more.
+  int64_t room(int64_t usual) const { return long_axes ? 8 * usual : usual; }
+};
+
 class Scope {
  public:
   /// `points`: how many points all its stages may have together.
-  Scope(Random& random, int64_t points) : random_(random), points_left_(points) {}
+  Scope(Random& random, int64_t points, const TensorKinds& kinds = {})
+      : random_(random), points_left_(points), kinds_(kinds) {}
 
   Trace& trace() { return trace_; }
   Random& random() { return random_; }
+  DType real() const { return kinds_.real; }
+  const TensorKinds& kinds() const { return kinds_; }
 
   /// A parameter with this value.
   TensorId input(const WideArray& value);
@@ -56,6 +70,7 @@ class Scope {
   Random& random_;
   Trace trace_{"program"};
   int64_t points_left_;
+  TensorKinds kinds_;
   size_t evaluated_ = 0;  // stages
   WideInterpreter interpreter_;
   std::vector<std::unique_ptr<WideArray>> values_;  // by tensor; null: has none

@@ -79,7 +79,7 @@ std::string TextDraw::statement(bool all_ranges) const {
 std::string TextDraw::program(bool all_ranges) const {
   std::string text = "def stated(";
   for (size_t k = 0; k < operands_.size(); ++k) {
-    text += (k > 0 ? ", double(" : "double(");
+    text += std::string(k > 0 ? ", " : "") + std::string(text_name_of(scope_.real())) + "(";
     const std::vector<int64_t>& shape = scope_.shape(operands_[k]);
     for (size_t d = 0; d < shape.size(); ++d)
       text += (d > 0 ? ", " : "") + std::to_string(shape[d]);
@@ -158,7 +158,7 @@ bool TextDraw::draw() {
   for (int64_t k = random_.between(1, 2); k > 0; --k) {
     const TensorId id = scope_.pick([&](TensorId t) {
       constexpr int64_t kMostExtent = 100;  // ranges are found by trial
-      return scope_.dtype(t) == DType::Float64 && scope_.shape(t).size() <= 3 &&
+      return scope_.dtype(t) == scope_.real() && scope_.shape(t).size() <= 3 &&
              !scope_.value(t).values.empty() &&
              std::ranges::all_of(scope_.shape(t), [](int64_t n) { return n <= kMostExtent; });
     });

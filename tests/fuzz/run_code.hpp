@@ -1,0 +1,19 @@
+// tests/fuzz/run_code.hpp -- a computation compiled, and run on arrays as a caller may hold them.
+#pragma once
+
+#include <vector>
+
+#include "jit/engine/engine.hpp"
+#include "runtime/graph/interpret/interpreter.hpp"
+#include "tests/fuzz/counts.hpp"
+#include "tests/rooms.hpp"
+#include "tests/runtime/graph/random_graph.hpp"
+
+namespace adjit::testing {
+
+/// The outputs for these inputs, whose layouts are drawn and become the request's. Outputs start as
+/// garbage, so that an element that is not written shows.
+std::vector<Array> run_code(Engine& engine, Request& request, const std::vector<Array>& inputs,
+                            Random& random, FuzzCounts& counts);
+
+}  // namespace adjit::testing
