@@ -1,0 +1,53 @@
+// tests/autosched/gpu/kernel_loops_test.cpp -- which loops kernels get.
+#include "autosched/gpu/kernel_loops.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "autosched/lower/initial_program.hpp"
+#include "autosched/program/threads.hpp"
+#include "runtime/graph/parse/text_module.hpp"
+#include "tests/autosched/gpu/machines.hpp"
+#include "tests/autosched/same_results.hpp"
+
+namespace adjit::sched {
+namespace {
+
+Program with_loops(const std::string& text, Choices& choices) {
+  Program program = initial_program(parse_graph(text), kGpu);
+  KernelLoops loops(program, kGpu, choices);
+  for (size_t behind = 0; behind < program.kernels.size(); ++behind) {
+    const size_t root = program.kernels[program.kernels.size() - 1 - behind].root.stage;
+    program = loops(std::move(program), root);
+  }
+  return program;
+}
+
+TEST(KernelLoops, ABlockAddsUpARow) {
+  Choices choices;
+  const Program p = with_loops("def f(float(512, 4096) x) -> (s) { s(i) +=! x(i, k) }", choices);
+  EXPECT_TRUE(is_block_kernel(p.kernels.at(0)));
+}
+
+TEST(KernelLoops, AProductHasTiles) {
+  Choices choices;
+  const Program p = with_loops(
+      "def f(float(512, 256) x, float(256, 512) y) -> (z) { z(i, j) +=! x(i, k) * y(k, j) }",
+      choices);
+  EXPECT_NE(p.moves_json.find("pipeline"), std::string::npos);
+}
+
+TEST(KernelLoops, ASumIsComputedWhereItIsReadOrNotAsIsAnswered) {
+  const std::string pool =
+      "def f(float(64, 64, 114, 114) x) -> (y) {\n"
+      "  s(n, c, i, j) +=! x(n, c, i + p, j + q) where i in 0:112, j in 0:112, p in 0:3, q in 0:3\n"
+      "  y(n, c, i, j) = s(n, c, i, j) / 9.0\n}";
+  Choices usual;
+  EXPECT_EQ(with_loops(pool, usual).kernels.size(), 1u);
+  Choices apart(Answers{{{Decision::ComputeAt, "s"}, 1}});
+  EXPECT_EQ(with_loops(pool, apart).kernels.size(), 2u);
+}
+
+}  // namespace
+}  // namespace adjit::sched
