@@ -101,7 +101,9 @@ class KernelEmitter {
   void finish_block() {
     out_.threads = block_->threads();
     out_.shared_bytes = block_->shared_bytes();
-    limit_threads(*function_, out_.threads);
+    // Of 64 K registers, two blocks of 256 threads have 128 each, as the schedule's tiles expect.
+    constexpr int64_t kMostWithSecond = 256;
+    limit_threads(*function_, out_.threads, out_.threads <= kMostWithSecond ? 2 : 1);
     const auto* gpu = std::get_if<GpuMachine>(&program_.target);
     invariant(gpu != nullptr, "a CPU's program has loops of a block's threads");
     if (out_.shared_bytes > gpu->block_shared_bytes)

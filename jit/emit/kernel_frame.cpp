@@ -96,15 +96,19 @@ void mark_read_only(llvm::Function& kernel, size_t k) {
   kernel.getArg(static_cast<unsigned>(k))->addAttr(llvm::Attribute::NoAlias);
 }
 
-void limit_threads(llvm::Function& kernel, int64_t threads) {
+void limit_threads(llvm::Function& kernel, int64_t threads, int64_t blocks) {
   llvm::LLVMContext& context = kernel.getContext();
-  llvm::Metadata* const limit[] = {
-      llvm::ValueAsMetadata::get(&kernel), llvm::MDString::get(context, "maxntidx"),
-      llvm::ConstantAsMetadata::get(
-          llvm::ConstantInt::get(llvm::Type::getInt32Ty(context), static_cast<uint64_t>(threads)))};
-  kernel.getParent()
-      ->getOrInsertNamedMetadata("nvvm.annotations")
-      ->addOperand(llvm::MDNode::get(context, limit));
+  const auto annotate = [&](const char* what, int64_t number) {
+    llvm::Metadata* const limit[] = {
+        llvm::ValueAsMetadata::get(&kernel), llvm::MDString::get(context, what),
+        llvm::ConstantAsMetadata::get(llvm::ConstantInt::get(llvm::Type::getInt32Ty(context),
+                                                             static_cast<uint64_t>(number)))};
+    kernel.getParent()
+        ->getOrInsertNamedMetadata("nvvm.annotations")
+        ->addOperand(llvm::MDNode::get(context, limit));
+  };
+  annotate("maxntidx", threads);
+  if (blocks > 1) annotate("minctasm", blocks);
 }
 
 Value* table_of(llvm::Function& kernel, const TargetFeatures& features, bool by_table) {

@@ -35,8 +35,9 @@ llvm::Value* tensor_pointer(llvm::IRBuilder<>& builder, llvm::Function& kernel, 
 /// through this parameter: values would be kept across barriers.)
 void mark_read_only(llvm::Function& kernel, size_t k);
 
-/// Tells a GPU's kernel how many threads its blocks have at most: they find registers.
-void limit_threads(llvm::Function& kernel, int64_t threads);
+/// Tells a GPU's kernel how many threads its blocks have at most, and how many blocks of a
+/// multiprocessor are to find registers: else the assembler weighs these against memory of its own.
+void limit_threads(llvm::Function& kernel, int64_t threads, int64_t blocks);
 
 struct Tasks {
   int64_t count = 1;

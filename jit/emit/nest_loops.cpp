@@ -216,7 +216,9 @@ Carried NestLoops::iterations(size_t k, Value* lo, Value* hi, bool at_least_once
                      if (!pipeline.empty()) pipeline.advance(trip, hi);
                      kernel_.index.bind_scalar(loop.variable, trip, {0, loop.trips - 1}, loop.step);
                      if (pipeline.empty()) wait_for_last_iteration(k);
-                     return guarded(k, std::move(inner));
+                     inner = guarded(k, std::move(inner));
+                     pipeline.finish();
+                     return inner;
                    });
 }
 

@@ -23,7 +23,7 @@ void Pipeline::begin(Value* lo, Value* hi) {
   Value* end = llvm::ConstantInt::get(lo->getType(), static_cast<uint64_t>(buffers_ - 1));
   Value* none = llvm::ConstantInt::get(lo->getType(), 0);
   emit_loop(kernel.builder, kernel.scopes, none, end, true, {}, [&](Value* ahead, Carried carried) {
-    compute(kernel.builder.CreateAdd(lo, ahead), hi);
+    compute(kernel.builder.CreateAdd(lo, ahead), hi, nullptr);
     return carried;
   });
 }
@@ -32,29 +32,40 @@ void Pipeline::advance(Value* trip, Value* hi) {
   KernelContext& kernel = nest_.kernel;
   wait_for_copies(kernel.builder, buffers_ - 2);
   kernel.block->barrier();
-  compute(kernel.builder.CreateAdd(
-              trip, llvm::ConstantInt::get(trip->getType(), static_cast<uint64_t>(buffers_ - 1))),
-          hi);
+  late_.emplace(kernel.builder);
+  computes_ = compute(
+      kernel.builder.CreateAdd(
+          trip, llvm::ConstantInt::get(trip->getType(), static_cast<uint64_t>(buffers_ - 1))),
+      hi, &*late_);
   select_buffers(trip);
 }
 
+void Pipeline::finish() {
+  if (!late_ || late_->empty()) return;
+  emit_if(nest_.kernel.builder, nest_.kernel.scopes, computes_, {}, [&](Carried none) {
+    late_->emit();
+    return none;
+  });
+}
+
 // A group of copies for each trip, also for those that the loop does not have: waiting counts them.
-void Pipeline::compute(Value* trip, Value* hi) {
+// Returns whether it has this one.
+Value* Pipeline::compute(Value* trip, Value* hi, LateStores* late) {
   KernelContext& kernel = nest_.kernel;
-  emit_if(kernel.builder, kernel.scopes, kernel.builder.CreateICmpSLT(trip, hi), {},
-          [&](Carried carried) {
-            kernel.scopes.push_here();
-            kernel.index.bind_scalar(loop_.variable, trip, {0, loop_.trips - 1}, loop_.step);
-            select_buffers(trip);
-            for (const Nest::Attached* attached : ahead_) {
-              AsyncCopies copies(kernel.builder);
-              compute_(*attached);
-              copies.replace();
-            }
-            kernel.scopes.pop();
-            return carried;
-          });
+  Value* any = kernel.builder.CreateICmpSLT(trip, hi);
+  const EmittedCode code(kernel.builder);
+  emit_if(kernel.builder, kernel.scopes, any, {}, [&](Carried carried) {
+    kernel.scopes.push_here();
+    kernel.index.bind_scalar(loop_.variable, trip, {0, loop_.trips - 1}, loop_.step);
+    select_buffers(trip);
+    for (const Nest::Attached* attached : ahead_) compute_(*attached);
+    replace_by_copies(kernel.builder, code);
+    if (late) late->take(code);
+    kernel.scopes.pop();
+    return carried;
+  });
   commit_copies(kernel.builder);
+  return any;
 }
 
 void Pipeline::select_buffers(Value* trip) {

@@ -11,12 +11,13 @@
 #include <llvm/IR/IntrinsicsNVPTX.h>
 #include <llvm/Transforms/Utils/Local.h>
 
+#include "jit/emit/ir/target.hpp"
+
 namespace adjit::emit {
 namespace {
 
 using llvm::Value;
 
-constexpr unsigned kGlobalSpace = 1, kSharedSpace = 3;
 constexpr uint64_t kUnit = 4;  // bytes: the least that a copy moves
 
 // Where some bytes of a value were loaded from.
@@ -24,6 +25,7 @@ struct Source {
   Value* pointer = nullptr;
   uint64_t offset = 0;         // bytes
   uint64_t align = 1;          // of the pointer
+  uint64_t at_once = 0;        // bytes that one load of a thread moves
   Value* condition = nullptr;  // i1: they are 0 where it does not hold; null: it always does
 
   bool continues(const Source& before, uint64_t bytes) const {
@@ -54,10 +56,15 @@ class Sources {
   static uint64_t element_bytes(const Value* value) {
     return value->getType()->getScalarSizeInBits() / 8;
   }
+  static uint64_t bytes_of(const llvm::Type* type) {
+    return type->getPrimitiveSizeInBits().getFixedValue() / 8;
+  }
 
   static std::optional<Source> of_load(llvm::LoadInst& load, uint64_t byte) {
     if (load.getPointerAddressSpace() != kGlobalSpace || !load.isSimple()) return std::nullopt;
-    return Source{load.getPointerOperand(), byte, load.getAlign().value(), nullptr};
+    const uint64_t align = load.getAlign().value();
+    return Source{load.getPointerOperand(), byte, align, std::min(align, bytes_of(load.getType())),
+                  nullptr};
   }
 
   std::optional<Source> of_extract(llvm::ExtractElementInst& one, uint64_t byte) {
@@ -102,17 +109,24 @@ class Sources {
         !zero->isNullValue())
       return std::nullopt;
     const uint64_t align = llvm::cast<llvm::ConstantInt>(call.getArgOperand(1))->getZExtValue();
-    return Source{pointer, byte, align,
-                  lane_of(call.getArgOperand(2), byte / element_bytes(&call))};
+    Value* mask = call.getArgOperand(2);
+    const uint64_t bytes = shared_by_lanes(mask) ? bytes_of(call.getType()) : element_bytes(&call);
+    return Source{pointer, byte, align, std::min(align, bytes),
+                  lane_of(mask, byte / element_bytes(&call))};
+  }
+
+  // The condition that a mask is for all lanes; null where it may differ.
+  static Value* shared_by_lanes(Value* mask) {
+    if (!mask->getType()->isVectorTy()) return mask;
+    if (Value* all = llvm::getSplatValue(mask)) return all;
+    auto* cast = llvm::dyn_cast<llvm::BitCastInst>(mask);
+    const bool one = cast && cast->getOperand(0)->getType()->isIntegerTy(1);
+    return one ? cast->getOperand(0) : nullptr;
   }
 
   // What a mask says of a lane; the same value for the same lane.
   Value* lane_of(Value* mask, uint64_t lane) {
-    if (!mask->getType()->isVectorTy()) return mask;
-    if (Value* all = llvm::getSplatValue(mask)) return all;
-    if (auto* cast = llvm::dyn_cast<llvm::BitCastInst>(mask);
-        cast && cast->getOperand(0)->getType()->isIntegerTy(1))
-      return cast->getOperand(0);
+    if (Value* all = shared_by_lanes(mask)) return all;
     const auto known = std::ranges::find_if(
         lanes_, [&](const Lane& of) { return of.mask == mask && of.number == lane; });
     if (known != lanes_.end()) return known->value;
@@ -201,33 +215,18 @@ void copy(llvm::IRBuilder<>& builder, llvm::StoreInst& store, std::span<const So
   }
 }
 
-}  // namespace
-
-AsyncCopies::AsyncCopies(llvm::IRBuilder<>& builder)
-    : builder_(builder),
-      block_(builder.GetInsertBlock()),
-      before_(block_->empty() ? nullptr : &block_->back()),
-      last_block_(&block_->getParent()->back()) {}
-
-std::vector<llvm::StoreInst*> AsyncCopies::new_stores() const {
-  std::vector<llvm::StoreInst*> found;
-  const auto look = [&](llvm::BasicBlock::iterator at, llvm::BasicBlock::iterator end) {
-    for (; at != end; ++at)
-      if (auto* store = llvm::dyn_cast<llvm::StoreInst>(at);
-          store && store->getPointerAddressSpace() == kSharedSpace)
-        found.push_back(store);
-  };
-  look(before_ ? std::next(before_->getIterator()) : block_->begin(), block_->end());
-  for (auto at = std::next(last_block_->getIterator()); at != block_->getParent()->end(); ++at)
-    look(at->begin(), at->end());
-  return found;
+// Whether one load moves more than is stored at once.
+bool is_taken_apart(std::span<const Source> units, uint64_t stored) {
+  return std::ranges::any_of(units, [&](const Source& unit) { return unit.at_once > stored; });
 }
 
-void AsyncCopies::replace() {
-  llvm::IRBuilder<>::InsertPointGuard guard(builder_);
-  for (llvm::StoreInst* store : new_stores()) {
-    builder_.SetInsertPoint(store);
-    Sources sources(builder_);
+}  // namespace
+
+void replace_by_copies(llvm::IRBuilder<>& builder, const EmittedCode& code) {
+  llvm::IRBuilder<>::InsertPointGuard guard(builder);
+  for (llvm::StoreInst* store : code.shared_stores()) {
+    builder.SetInsertPoint(store);
+    Sources sources(builder);
     Value* value = store->getValueOperand();
     const uint64_t bits = value->getType()->getPrimitiveSizeInBits().getFixedValue();
     if (bits == 0 || bits % (8 * kUnit) != 0 || value->getType()->getScalarSizeInBits() % 8 != 0 ||
@@ -240,8 +239,8 @@ void AsyncCopies::replace() {
         break;
       units.push_back(*source);
     }
-    if (units.size() * kUnit != bits / 8) continue;
-    copy(builder_, *store, units);
+    if (units.size() * kUnit != bits / 8 || is_taken_apart(units, bits / 8)) continue;
+    copy(builder, *store, units);
     store->eraseFromParent();
     llvm::RecursivelyDeleteTriviallyDeadInstructions(value);
   }

@@ -2,31 +2,17 @@
 // register on the way.
 #pragma once
 
-#include <vector>
-
 #include <llvm/IR/IRBuilder.h>
+
+#include "jit/emit/ir/emitted_code.hpp"
 
 namespace adjit::emit {
 
-/// The code that is emitted while it is there.
-class AsyncCopies {
- public:
-  /// The builder must outlive it, and stands at the end of its block.
-  explicit AsyncCopies(llvm::IRBuilder<>& builder);
-
-  /// Replaces what was emitted since then and stores in shared memory what it has just loaded from
-  /// global memory, or zeros in place of some of it, by asynchronous copies (cp.async, PTX ISA
-  /// 9.7.9.25) of 4, 8 or 16 bytes, as alignments allow. Stores of anything else stay.
-  void replace();
-
- private:
-  std::vector<llvm::StoreInst*> new_stores() const;
-
-  llvm::IRBuilder<>& builder_;
-  llvm::BasicBlock* block_;       // where the code begins
-  llvm::Instruction* before_;     // the last one in front of it there, or null
-  llvm::BasicBlock* last_block_;  // the function's last one then
-};
+/// Replaces what the code stores in shared memory and has just loaded from global memory, or zeros
+/// in place of some of it, by asynchronous copies (cp.async, PTX ISA 9.7.9.25) of 4, 8 or 16 bytes,
+/// as alignments allow. Stores of anything else stay, and those of parts of what was loaded in one
+/// access: one load and some stores take less time than as many copies.
+void replace_by_copies(llvm::IRBuilder<>& builder, const EmittedCode& code);
 
 /// Those that this thread has begun since the last group become a group.
 void commit_copies(llvm::IRBuilder<>& builder);

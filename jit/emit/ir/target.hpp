@@ -32,8 +32,13 @@ struct TargetFeatures {
   int lanes(int element_bytes) const { return vector_bits / (8 * element_bytes); }
 };
 
-/// Where tensors and constants are, in LLVM's numbers: 1 is a GPU's global memory.
-inline unsigned address_space(const TargetFeatures& features) { return features.gpu ? 1 : 0; }
+/// NVPTX's numbers of memories: the one that all threads see, and the one that a block shares.
+inline constexpr unsigned kGlobalSpace = 1, kSharedSpace = 3;
+
+/// Where tensors and constants are.
+inline unsigned address_space(const TargetFeatures& features) {
+  return features.gpu ? kGlobalSpace : 0;
+}
 
 /// Reads LLVM's notation: names with "+" or "-" in front, separated by commas; the last mention of
 /// a name wins and unknown names are ignored. An extension counts only if the ones that it builds

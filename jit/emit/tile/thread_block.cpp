@@ -7,14 +7,13 @@
 #include <llvm/IR/IntrinsicsNVPTX.h>
 #include <llvm/IR/Module.h>
 
+#include "jit/emit/ir/target.hpp"
 #include "runtime/expr/integer.hpp"
 
 namespace adjit::emit {
 namespace {
 
 using llvm::Value;
-
-constexpr unsigned kSharedSpace = 3;  // NVPTX's number of memory that a block shares
 
 // One array without a size for all kernels of a module: each launch says how many bytes there are.
 llvm::GlobalVariable* shared_memory(llvm::Module& module) {

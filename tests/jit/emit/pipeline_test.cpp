@@ -49,6 +49,48 @@ TEST(Pipeline, WhatIsComputedIsThere) {
   expect_right_in_blocks(columns(15, 3, "exp(x(k, j))"));
 }
 
+// Sums of columns of a matrix that lies row by row: it is loaded along its rows, four at once, and
+// stored down the buffer's columns.
+Program across(int64_t length, int64_t rows, int64_t buffers, const std::string& body = "x(j, k)") {
+  const std::string shape = "float(32, " + std::to_string(length) + ") x";
+  Program p = program_of("def f(" + shape + ") -> (s) {\n u(k, j) = " + body + " where k in 0:" +
+                         std::to_string(length) + ", j in 0:32\n s(j) +=! u(k, j)\n}");
+  p = tile(p, 1, 1, std::vector<int64_t>{rows});
+  p = reorder(p, 1, std::vector<size_t>{1, 0, 2});
+  p = compute_at(p, 0, 1, 1);
+  p = threads(p, 1, 0, 32);
+  p = vectorize(p, 0, 0, 4);
+  p = threads(p, 0, 0, rows / 4);
+  return pipeline(threads(p, 0, 1, 16), 0, buffers);
+}
+
+TEST(Pipeline, WhatGoesElsewhereGoesThroughRegisters) {
+  for (const int64_t buffers : {2, 3, 5})
+    for (const int64_t length : {48, 44, 16})
+      for (const int64_t rows : {8, 16}) expect_right_in_blocks(across(length, rows, buffers));
+  expect_right_in_blocks(across(48, 8, 2, "exp(x(j, k))"));
+  expect_right_in_blocks(across(44, 8, 3, "exp(x(j, k)) * x(j, k)"));
+}
+
+// Loads, then what is computed of the last buffer, then stores.
+TEST(Pipeline, WhatGoesThroughRegistersIsOnItsWayWhileOthersCompute) {
+  const std::string ptx = EmulatedProgram(across(48, 8, 2)).ptx();
+  EXPECT_EQ(occurrences(ptx, "cp.async.ca"), 0u);
+  EXPECT_EQ(occurrences(ptx, "bar.sync"), 1u);
+  const std::string loop = ptx.substr(ptx.find("bar.sync"));
+  EXPECT_EQ(occurrences(loop, "ld.global.v4.f32"), 2u) << loop;
+  EXPECT_LT(loop.find("ld.global.v4.f32"), loop.find("ld.shared")) << loop;
+  EXPECT_GT(loop.find("st.shared"), loop.rfind("ld.shared")) << loop;
+}
+
+TEST(Pipeline, ThroughRegistersThreadsRaceWithoutTheBarrier) {
+  if (!kEmulates) return;
+  const Program p = across(48, 8, 2);
+  EmulatedProgram emulated(p);
+  ASSERT_TRUE(emulated.leave_out_barrier(0));
+  EXPECT_THROW(emulated(small_inputs(p.graph, 3)), std::runtime_error);
+}
+
 // A loop around: its next iteration fills buffers that the last one may still read.
 TEST(Pipeline, TheNextLoopWaitsForTheLastOne) {
   Program p = program_of(

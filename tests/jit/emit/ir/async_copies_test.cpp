@@ -43,9 +43,9 @@ std::string left_of(Emit&& emit) {
       llvm::FunctionType::get(b.getVoidTy(), {b.getPtrTy(1), b.getPtrTy(3), b.getInt1Ty()}, false);
   llvm::Function* f = llvm::Function::Create(type, llvm::Function::ExternalLinkage, "f", module);
   b.SetInsertPoint(llvm::BasicBlock::Create(context, "entry", f));
-  emit::AsyncCopies copies(b);
+  const emit::EmittedCode code(b);
   emit(Code{b, f->getArg(0), f->getArg(1), f->getArg(2)});
-  copies.replace();
+  emit::replace_by_copies(b, code);
   b.CreateRetVoid();
   verify_module(module);
   std::string text;
@@ -73,16 +73,32 @@ TEST(AsyncCopies, AreAsWideAsBothAlignmentsAllow) {
     }
 }
 
-TEST(AsyncCopies, ElementsThatGoApartAreCopiedApart) {
-  const std::string text = left_of([](const Code& c) {
-    Value* loaded = c.load(c.floats(4), 16);
+std::string left_of_elements(uint64_t align, bool masked) {
+  return left_of([=](const Code& c) {
+    Value* loaded =
+        masked ? emit::load_where(c.b, c.floats(4), c.from, llvm::Align(align), c.condition)
+               : c.load(c.floats(4), align);
     for (uint64_t lane = 0; lane < 4; ++lane)
       c.b.CreateAlignedStore(c.b.CreateExtractElement(loaded, lane),
                              c.b.CreateConstInBoundsGEP1_64(c.b.getFloatTy(), c.to, 32 * lane),
                              llvm::Align(4));
   });
+}
+
+TEST(AsyncCopies, ElementsThatGoApartAreCopiedApart) {
+  const std::string text = left_of_elements(4, false);
   EXPECT_EQ(copies_in(text, "ca.shared.global.4"), 4u) << text;
   EXPECT_EQ(text.find("load"), std::string::npos) << text;
+}
+
+// One access loads what four would copy.
+TEST(AsyncCopies, WhatOneLoadBringsForSeveralStoresGoesThroughRegisters) {
+  for (const bool masked : {false, true})
+    for (const uint64_t align : {8u, 16u}) {
+      const std::string text = left_of_elements(align, masked);
+      EXPECT_EQ(occurrences(text, "cp.async"), 0u) << text;
+      EXPECT_EQ(occurrences(text, "store "), 4u) << text;
+    }
 }
 
 // Zeros where a condition does not hold, for all lanes or for each.
@@ -145,12 +161,12 @@ TEST(AsyncCopies, WhatWasThereBeforeStays) {
   llvm::Function* f = llvm::Function::Create(type, llvm::Function::ExternalLinkage, "f", module);
   b.SetInsertPoint(llvm::BasicBlock::Create(context, "entry", f));
   b.CreateStore(b.CreateLoad(b.getFloatTy(), f->getArg(0)), f->getArg(1));
-  emit::AsyncCopies copies(b);
+  const emit::EmittedCode code(b);
   llvm::BasicBlock* next = llvm::BasicBlock::Create(context, "next", f);
   b.CreateBr(next);
   b.SetInsertPoint(next);
   b.CreateStore(b.CreateLoad(b.getFloatTy(), f->getArg(0)), f->getArg(1));
-  copies.replace();
+  emit::replace_by_copies(b, code);
   b.CreateRetVoid();
   EXPECT_TRUE(llvm::isa<llvm::StoreInst>(*std::next(f->getEntryBlock().begin())));
   EXPECT_EQ(next->size(), 2u) << "the copy and the end";
