@@ -189,6 +189,10 @@ inline constexpr int64_t kLargestGroup = 1024;
 /// it in common.
 Program split_residues(Program program, size_t stage, size_t axis, int64_t modulus,
                        bool inside = false);
+/// Computes each point of a short output axis of a sum by a stage of its own, in front, over the
+/// terms that this point has; the stage keeps its name and takes each result from its stage. Points
+/// without terms are 0.
+Program split_points(Program program, size_t stage, size_t axis);
 /// The smallest modulus under which no read and no row divides the axis any more; 1 when none does,
 /// 0 when there is none up to kLargestGroup.
 int64_t residue_modulus(const Graph& graph, const Stage& stage, size_t axis);

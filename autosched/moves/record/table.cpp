@@ -296,6 +296,16 @@ constexpr MoveRow kMoves[] = {
        const bool inside = e.has("inside") && e["inside"].flag();
        p = split_residues(std::move(p), stage, axis, modulus, inside);
      }},
+    {"split_points",
+     "",
+     "Computes each point of an output axis of a sum by a stage of its own, over the terms that "
+     "the "
+     "point has. A stage behind them puts the results together.",
+     {{{"stage", "a sum, by name"}, {"axis", "an output axis of up to 4 points, by number"}}},
+     [](Program& p, const MoveEntry& e) {
+       const size_t stage = e.stage("stage"), axis = e.axis("axis", stage);
+       p = split_points(std::move(p), stage, axis);
+     }},
     {"pack",
      "",
      "Copies an operand of a stage into the order in which the stage reads it. The copy is a stage "

@@ -105,6 +105,10 @@ constexpr MoveExample kExamples[] = {
   y(i, j) = x(i, j // 2) where i in 0:6, j in 0:16
 })",
      "[]", R"({"move": "split_residues", "stage": "y", "axis": 1, "modulus": 2, "inside": true})"},
+    {R"(def taps(float(2, 8) x, float(3) w) -> (y) {
+  y(p, q) +=! x(p, q - r) * w(2 * r + p) where p in 0:2, q in 0:8, r in 0:2, 2 * r + p <= 2, q >= r
+})",
+     "[]", R"({"move": "split_points", "stage": "y", "axis": 0})"},
     {kProduct, "[]",
      R"({"move": "pack", "stage": "c", "operand": "b", "dimensions": [[1, 8, 0], [0, 1, 0], [1, 1, 8]],
  "before": [], "after": [], "instead_of_rows": false, "widen": false, "read": 0})"},
