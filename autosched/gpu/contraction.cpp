@@ -8,6 +8,7 @@
 
 #include "autosched/analysis/moving_axes.hpp"
 #include "autosched/gpu/product.hpp"
+#include "autosched/gpu/product_tile.hpp"
 #include "autosched/moves/moves.hpp"
 #include "autosched/moves/zero_factors.hpp"
 #include "autosched/program/points.hpp"
@@ -17,9 +18,8 @@ namespace adjit::sched {
 namespace {
 
 // No GPU has run these kernels yet: guesses.
-constexpr double kTile = 64;  // points of m and of n that a block computes, at least
-// Of m, n and k: the smallest that a tile of threads is for (product_tile.hpp).
-constexpr double kLeastOfM = 16, kLeastOfN = 16, kLeastOfK = 16;
+constexpr double kTile = 64;      // points of m and of n that a block computes, at least
+constexpr double kLeastOfK = 16;  // the least that a tile of threads is for (product_tile.cpp)
 constexpr double kClearlyLess = 0.9;
 // Multiply-adds in the time in which a result is read and written once more: 8 bytes at 3 TB/s, 25
 // T multiply-adds a second (measured: the copy, and products of float32).
@@ -124,17 +124,21 @@ double time_of(const Domain& domain, const Arrangement& arrangement) {
   const std::vector<size_t>& order = arrangement.order;
   const double m = extent_of(domain, order, arrangement.m, arrangement.m_axes);
   const double n = extent_of(domain, order, order.size() - arrangement.n_axes, arrangement.n_axes);
-  const auto in_tiles = [](double extent) { return std::ceil(extent / kTile) * kTile / extent; };
+  const auto in_tiles = [](double extent) {
+    if (extent < kLeastResults) return 1.0;  // tiles are as long
+    return std::ceil(extent / kTile) * kTile / extent;
+  };
   const double moved = std::ranges::is_sorted(order) ? 0 : kMoved;
   return terms_of(domain) * in_tiles(m) * in_tiles(n) + moved;
 }
 
 bool fills_tiles(const Domain& domain, const Arrangement& arrangement) {
   const std::vector<size_t>& order = arrangement.order;
-  return extent_of(domain, order, arrangement.m, arrangement.m_axes) >= kLeastOfM &&
-         extent_of(domain, order, order.size() - arrangement.n_axes, arrangement.n_axes) >=
-             kLeastOfN &&
-         terms_of(domain) >= kLeastOfK;
+  const double m = extent_of(domain, order, arrangement.m, arrangement.m_axes);
+  const double n = extent_of(domain, order, order.size() - arrangement.n_axes, arrangement.n_axes);
+  const auto [less, more] = std::minmax(m, n);
+  return terms_of(domain) >= kLeastOfK && less >= kFewestResults &&
+         more >= (less < kLeastResults ? kLeastBesideFew : kLeastResults);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -12,55 +13,41 @@
 #include "autosched/moves/moves.hpp"
 #include "autosched/program/graph_edit.hpp"
 #include "autosched/program/nests.hpp"
-#include "autosched/program/shared_memory.hpp"
 
 namespace adjit::sched {
 namespace {
 
-// No GPU has run these kernels yet: a guess.
-constexpr int64_t kEpilogueBuffers = 2;  // of each operand: results take most of the memory
+constexpr TileUse kKept{.keeps_results = true};
 
-// Whether two blocks of a multiprocessor find room for a tile of results and their operands'
-// buffers.
-bool has_room(const LoweredGraph& graph, const Stage& stage, const ProductTile& tile,
-              const GpuMachine& machine) {
-  constexpr int64_t kGap = kSharedAlignment;  // behind each row, at most
-  const Product product = *product_of(graph, stage);
-  const auto width = [&](TensorId id) {
-    return static_cast<int64_t>(size_of(graph.info(id).dtype));
-  };
-  const auto rows = [&](TensorId id, int64_t count, int64_t row) {
-    return count * (row * width(id) + kGap);
-  };
-  const int64_t buffers =
-      rows(product.left.tensor, tile.k, tile.m) + rows(product.right.tensor, tile.k, tile.n);
-  const int64_t bytes = rows(stage.results.front(), tile.m, tile.n) + kEpilogueBuffers * buffers;
-  return bytes <= machine.block_shared_bytes && 2 * bytes <= machine.shared_bytes;
+// The product is computed in its reader's loops over tiles.
+Program fused(Program program, size_t stage, size_t host, const ProductTile& tile) {
+  const Product product = *product_of(program.graph, program.graph.stages[stage]);
+  for (const auto& [axis, step] : {std::pair(product.m, tile.m), std::pair(product.n, tile.n)})
+    program = sched::tile(std::move(program), host, axis, std::array<int64_t, 1>{step});
+  // Loops of blocks first.
+  const std::vector<Loop>& loops = nest_of(program, host).loops;
+  std::vector<size_t> order(loops.size());
+  for (size_t l = 0; l < order.size(); ++l) order[l] = l;
+  const auto inside = std::ranges::stable_partition(order, [&](size_t l) {
+    return (loops[l].axis != product.m && loops[l].axis != product.n) || loops[l].step > 1;
+  });
+  const auto depth = static_cast<size_t>(inside.begin() - order.begin());
+  program = with_order(std::move(program), host, order);
+  return compute_at(std::move(program), stage, host, depth);
 }
 
 }  // namespace
 
-Program fuse_epilogues(Program program, const GpuMachine& machine, Choices& choices) {
+Program fuse_epilogues(Program program, const GpuMachine& machine, Choices& choices,
+                       Attempts& attempts) {
   for (size_t s = 0; s < program.graph.stages.size(); ++s) {
+    const Stage& stage = program.graph.stages[s];
     const std::optional<ProductTile> tile =
-        chosen_tile(program.graph, program.graph.stages[s], machine, choices);
+        chosen_tile(program.graph, stage, machine, choices, kKept);
     const std::optional<size_t> host = tile ? pointwise_reader(program, s) : std::nullopt;
-    if (!host) continue;
-    const Product product = *product_of(program.graph, program.graph.stages[s]);
-    if (!has_room(program.graph, program.graph.stages[s], *tile, machine)) continue;
-    if (!choices.keeps(Decision::Epilogue, program.graph, program.graph.stages[s])) continue;
-    for (const auto& [axis, step] : {std::pair(product.m, tile->m), std::pair(product.n, tile->n)})
-      program = sched::tile(std::move(program), *host, axis, std::array<int64_t, 1>{step});
-    // Loops of blocks first.
-    const std::vector<Loop>& loops = nest_of(program, *host).loops;
-    std::vector<size_t> order(loops.size());
-    for (size_t l = 0; l < order.size(); ++l) order[l] = l;
-    const auto inside = std::ranges::stable_partition(order, [&](size_t l) {
-      return (loops[l].axis != product.m && loops[l].axis != product.n) || loops[l].step > 1;
-    });
-    const auto depth = static_cast<size_t>(inside.begin() - order.begin());
-    program = with_order(std::move(program), *host, order);
-    program = compute_at(std::move(program), s, *host, depth);
+    if (!host || !choices.keeps(Decision::Epilogue, program.graph, stage)) continue;
+    attempts(program, "epilogue of '" + stage_name(program.graph, stage) + "'",
+             [&](Program& p) { p = fused(std::move(p), s, *host, *tile); });
   }
   return program;
 }
@@ -78,7 +65,7 @@ Program epilogue_loops(Program program, size_t root, const ProductTile& tile) {
   const size_t product = *product_of_epilogue(program, root);
   const size_t depth = nest_of(program, root).attached.front().depth;
   const TensorId summed = program.graph.stages[product].results.front();
-  schedule_product(program, summed, tile, kEpilogueBuffers);
+  schedule_product(program, summed, tile, operand_buffers(kKept));
   root = defining_stages(program.graph)[result.value];
   program = thread_loops(std::move(program), root, depth, tile.threads());
   return parallel(std::move(program), root, depth);

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "autosched/decisions/attempts.hpp"
 #include "autosched/decisions/choices.hpp"
 #include "autosched/gpu/product_tile.hpp"
 #include "autosched/program/program.hpp"
@@ -12,12 +13,15 @@
 namespace adjit::sched {
 
 /// Computes each product that one stage alone reads, point by point (a bias, an activation), tile
-/// by tile in that stage's kernel: in shared memory, if that is enough for it.
-Program fuse_epilogues(Program program, const GpuMachine& machine, Choices& choices);
-/// With the decisions' own answers.
+/// by tile in that stage's kernel: in shared memory, if that is enough for it. Each is an attempt
+/// of its own.
+Program fuse_epilogues(Program program, const GpuMachine& machine, Choices& choices,
+                       Attempts& attempts);
+/// With the decisions' own answers, none of which is refused.
 inline Program fuse_epilogues(Program program, const GpuMachine& machine) {
   Choices own;
-  return fuse_epilogues(std::move(program), machine, own);
+  Attempts sure;
+  return fuse_epilogues(std::move(program), machine, own, sure);
 }
 /// The product that fuse_epilogues() has put into a kernel, by its root; nullopt: none.
 std::optional<size_t> product_of_epilogue(const Program& program, size_t root);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "autosched/gpu/cost/cost.hpp"
+#include "autosched/gpu/fuse_epilogues.hpp"
 #include "autosched/gpu/loops/block_loops.hpp"
 #include "autosched/gpu/loops/flat_loops.hpp"
 #include "autosched/gpu/loops/pointwise_reader.hpp"
@@ -69,8 +70,8 @@ std::optional<Program> KernelLoops::with_product_tiles(const Program& program, s
   const bool alone = nest_of(program, root).attached.empty();
   const std::optional<size_t> product = alone ? root : product_of_epilogue(program, root);
   if (!product) return std::nullopt;
-  const std::optional<ProductTile> tile =
-      chosen_tile(program.graph, program.graph.stages[*product], machine_, choices);
+  const std::optional<ProductTile> tile = chosen_tile(program.graph, program.graph.stages[*product],
+                                                      machine_, choices, {.keeps_results = !alone});
   if (!tile) return std::nullopt;
   const TensorId result = program.graph.stages[root].results.front();
   Program made = alone ? product_loops(program, root, *tile) : epilogue_loops(program, root, *tile);

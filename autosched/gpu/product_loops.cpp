@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <numeric>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -13,14 +14,14 @@
 #include "autosched/program/graph_edit.hpp"
 #include "autosched/program/nests.hpp"
 #include "autosched/program/required_region.hpp"
+#include "autosched/program/shared_memory.hpp"
 #include "runtime/expr/integer.hpp"
 #include "runtime/graph/index_map.hpp"
 
 namespace adjit::sched {
 namespace {
 
-constexpr int64_t kLanes = 4;    // of a register tile: an access of 16 bytes of float32
-constexpr int64_t kBuffers = 3;  // of each operand; measured by hand: 2 to 4 make no difference
+constexpr int64_t kLanes = 4;  // of a register tile, at most: 16 bytes of float32
 // Neighbouring threads of a warp take so many of the tiles along n, so that what a quarter of a
 // warp loads at once lies in different banks.
 constexpr int64_t kWarpAlong = 8;
@@ -60,6 +61,54 @@ Packing packing_of(const Program& program, size_t stage, const ProductOperand& o
   return packing;
 }
 
+// The element of a read, counted from its tensor's first one, at a point of the read's domain.
+int64_t element_at(const LoweredGraph& graph, TensorId tensor, const IndexMap& map,
+                   std::vector<int64_t> point) {
+  for (const Division& division : map.domain.divisions)
+    point.push_back(floor_div(evaluate(division.numerator, point), division.divisor));
+  const std::vector<int64_t>& shape = graph.info(tensor).shape;
+  int64_t element = 0;
+  for (size_t d = 0; d < shape.size(); ++d)
+    element = element * shape[d] + evaluate(*map.forms[d], point);
+  return element;
+}
+
+constexpr int64_t kNearPoints = 16;  // at which nearness is looked at
+
+// How near what a copy reads lies to what it reads at the next point along an axis, at some points
+// all over it: elements of a sector that both have. Fused axes are divided, so that some lie apart.
+int64_t nearness_along(const LoweredGraph& graph, const Stage& copy, size_t axis) {
+  // Fractions that extents of powers of two, and of images, do not divide: 3/115, 10/115, ...
+  constexpr int64_t kApart = 7, kParts = 115;
+  const std::vector<ExprId> reads = reads_of(graph, copy);
+  if (reads.size() != 1) return 0;
+  const IndexMap map = index_map(graph.pool, graph.pool.read_index(reads.front()), copy.domain);
+  if (!map.is_affine()) return 0;
+  int64_t nearness = 0;
+  for (int64_t k = 0; k < kNearPoints; ++k) {
+    std::vector<int64_t> here;
+    for (const int64_t extent : copy.domain.extents)
+      here.push_back(extent / kParts * (kApart * k + 3) +
+                     extent % kParts * (kApart * k + 3) / kParts);
+    std::vector<int64_t> next = here;
+    if (++next[axis] >= copy.domain.extents[axis]) continue;
+    const TensorId tensor = graph.pool.read_tensor(reads.front());
+    const int64_t apart =
+        std::abs(element_at(graph, tensor, map, next) - element_at(graph, tensor, map, here));
+    nearness += std::max<int64_t>(0, kSectorElements - apart);
+  }
+  return nearness;
+}
+
+// Bytes of sectors that are read for each byte of what a stage only brings into another shape.
+double sectors_read(const LoweredGraph& graph, const Stage& shaping) {
+  int64_t nearest = 0;
+  for (size_t axis = 0; axis < shaping.domain.rank(); ++axis)
+    nearest = std::max(nearest, nearness_along(graph, shaping, axis));
+  return static_cast<double>(kSectorElements) -
+         static_cast<double>(nearest) / static_cast<double>(kNearPoints);
+}
+
 // Whether a stage only brings a tensor into another shape, for this reader alone: copies do that as
 // well. What is computed is not copied asynchronously, and would be once for each block.
 bool is_shaped_for(const Program& program, TensorId tensor, size_t reader) {
@@ -72,6 +121,32 @@ bool is_shaped_for(const Program& program, TensorId tensor, size_t reader) {
          stage.results.size() == 1 && program.graph.pool.is(stage.bodies.front(), Op::Read) &&
          std::ranges::find(outputs, tensor) == outputs.end() &&
          readers == std::vector<size_t>{reader};
+}
+
+// Whether a kernel of its own takes longer to bring an operand into its shape than all blocks that
+// read it take to do so, each for itself. Small operands that lie apart are read by many: the
+// filters of a convolution, in the order that its adjoint has them.
+bool is_best_shaped_by_blocks(const Program& program, size_t stage, const ProductOperand& operand,
+                              bool left, const ProductTile& tile) {
+  const auto* machine = std::get_if<GpuMachine>(&program.target);
+  if (machine == nullptr) return true;
+  const LoweredGraph& graph = program.graph;
+  const Product product = *product_of(graph, graph.stages[stage]);
+  const auto extent = [&](size_t axis) { return graph.stages[stage].domain.extents[axis]; };
+  const size_t other = left ? product.n : product.m;
+  double elements = 1,
+         blocks = static_cast<double>(ceil_div(extent(other), left ? tile.n : tile.m));
+  for (const int64_t e : graph.info(operand.tensor).shape) elements *= static_cast<double>(e);
+  double all = blocks * static_cast<double>(extent(product.k)) *
+               static_cast<double>(extent(left ? product.m : product.n));
+  for (const size_t batch : product.batches) all *= static_cast<double>(extent(batch));
+  const auto bytes = static_cast<double>(size_of(graph.info(operand.tensor).dtype));
+  const double apart = sectors_read(graph, graph.stages[producer_of(program, operand.tensor)]);
+  const double by_blocks = 1e-3 * all * bytes * apart / machine->l2_gb;
+  const double by_kernel =
+      machine->launch_microseconds +
+      1e-3 * bytes * (elements * (apart + 1) / machine->memory_gb + all / machine->l2_gb);
+  return by_blocks <= by_kernel;
 }
 
 // What a copy that stage_operand() has made is a copy of.
@@ -88,7 +163,8 @@ struct Staged {
 };
 
 // The stage reads a copy of the operand, which is computed from what the operand is made of.
-Staged stage_operand(Program program, TensorId result, bool left, int64_t tile) {
+Staged stage_operand(Program program, TensorId result, bool left, const ProductTile& tiles) {
+  const int64_t tile = left ? tiles.m : tiles.n;
   size_t stage = producer_of(program, result);
   const Product product = *product_of(program.graph, program.graph.stages[stage]);
   const ProductOperand& operand = left ? product.left : product.right;
@@ -99,11 +175,13 @@ Staged stage_operand(Program program, TensorId result, bool left, int64_t tile) 
   if (!left && tensor_of_copy(program, product.left.tensor) == operand.tensor)
     packing.padding_after[across] += tile;
   const TensorId tensor = operand.tensor;
+  const bool shapes = is_shaped_for(program, tensor, stage) &&
+                      is_best_shaped_by_blocks(program, stage, operand, left, tiles);
   program = pack(std::move(program), stage, tensor, packing);
   stage = producer_of(program, result);
   const Product now = *product_of(program.graph, program.graph.stages[stage]);
   const TensorId copy = (left ? now.left : now.right).tensor;
-  if (is_shaped_for(program, tensor, producer_of(program, copy))) {
+  if (shapes) {
     const std::array<size_t, 1> made{producer_of(program, tensor)};
     program = inline_stages(std::move(program), made);
   }
@@ -136,10 +214,20 @@ std::vector<size_t> order_of(const Nest& nest, const Product& product, const Pro
 Program share_axis(Program program, size_t stage, size_t axis, int64_t threads,
                    int64_t neighbours) {
   neighbours = std::min(threads, neighbours);
+  if (threads == 1) return program;
   program = sched::threads(std::move(program), stage, axis, neighbours);
   if (threads > neighbours)
     program = sched::threads(std::move(program), stage, axis, threads / neighbours);
   return program;
+}
+
+// How many terms are written out: half of a buffer (a guess), where k may end. Where a thread has
+// more than 64 results, ptxas 13.0 turns them over in registers at the end of each loop over some
+// terms, as many moves as a tenth of the multiply-adds, and spills some: all of a buffer, or few.
+int64_t unrolled_terms(int64_t all, const ProductTile& tile) {
+  constexpr int64_t kManyResults = 64;
+  if (tile.thread_m * tile.thread_n <= kManyResults) return tile.k / 2;
+  return all % tile.k == 0 ? tile.k : tile.k / 4;
 }
 
 Program register_tile(Program program, size_t stage, const Product& product,
@@ -147,56 +235,25 @@ Program register_tile(Program program, size_t stage, const Product& product,
   const auto unrolled = [&](size_t axis, int64_t factor) {
     if (factor > 1) program = unroll(std::move(program), stage, axis, factor);
   };
-  program = vectorize(std::move(program), stage, product.n, kLanes);
-  unrolled(product.n, tile.thread_n / kLanes);
-  unrolled(product.k, tile.k / 2);  // half: a guess; k may end within a buffer
+  const int64_t lanes = std::gcd(kLanes, tile.thread_n);
+  if (lanes > 1) program = vectorize(std::move(program), stage, product.n, lanes);
+  unrolled(product.n, tile.thread_n / lanes);
+  unrolled(product.k, unrolled_terms(program.graph.stages[stage].domain.extents[product.k], tile));
   unrolled(product.m, tile.thread_m);
   for (const auto& [axis, step] :
        {std::pair(product.n, tile.n), std::pair(product.m, tile.m), std::pair(product.k, tile.k)}) {
+    // Few rows or columns are a thread's, all of them.
+    const std::vector<Loop>& loops = nest_of(program, stage).loops;
+    const bool steps_over = std::ranges::any_of(loops, [axis = axis](const Loop& loop) {
+      return loop.axis == axis && loop.kind == LoopKind::Serial;
+    });
     const std::array<int64_t, 1> steps{step};
-    program = sched::tile(std::move(program), stage, axis, steps);
+    if (steps_over) program = sched::tile(std::move(program), stage, axis, steps);
   }
   const int64_t along_n = std::min(kWarpAlong, tile.n / tile.thread_n);
   program = share_axis(std::move(program), stage, product.m, tile.m / tile.thread_m,
                        kWarpThreads / along_n);
   return share_axis(std::move(program), stage, product.n, tile.n / tile.thread_n, along_n);
-}
-
-// The element of a read, counted from its tensor's first one, at a point of the read's domain.
-int64_t element_at(const LoweredGraph& graph, TensorId tensor, const IndexMap& map,
-                   std::vector<int64_t> point) {
-  for (const Division& division : map.domain.divisions)
-    point.push_back(floor_div(evaluate(division.numerator, point), division.divisor));
-  const std::vector<int64_t>& shape = graph.info(tensor).shape;
-  int64_t element = 0;
-  for (size_t d = 0; d < shape.size(); ++d)
-    element = element * shape[d] + evaluate(*map.forms[d], point);
-  return element;
-}
-
-// How near what a copy reads lies to what it reads at the next point along an axis, at some points
-// all over it: elements of a sector that both have. Fused axes are divided, so that some lie apart.
-int64_t nearness_along(const LoweredGraph& graph, const Stage& copy, size_t axis) {
-  // Fractions that extents of powers of two, and of images, do not divide: 3/115, 10/115, ...
-  constexpr int64_t kPoints = 16, kApart = 7, kParts = 115;
-  const std::vector<ExprId> reads = reads_of(graph, copy);
-  if (reads.size() != 1) return 0;
-  const IndexMap map = index_map(graph.pool, graph.pool.read_index(reads.front()), copy.domain);
-  if (!map.is_affine()) return 0;
-  int64_t nearness = 0;
-  for (int64_t k = 0; k < kPoints; ++k) {
-    std::vector<int64_t> here;
-    for (const int64_t extent : copy.domain.extents)
-      here.push_back(extent / kParts * (kApart * k + 3) +
-                     extent % kParts * (kApart * k + 3) / kParts);
-    std::vector<int64_t> next = here;
-    if (++next[axis] >= copy.domain.extents[axis]) continue;
-    const TensorId tensor = graph.pool.read_tensor(reads.front());
-    const int64_t apart =
-        std::abs(element_at(graph, tensor, map, next) - element_at(graph, tensor, map, here));
-    nearness += std::max<int64_t>(0, kSectorElements - apart);
-  }
-  return nearness;
 }
 
 // Threads of a copy, from the inside.
@@ -240,21 +297,60 @@ class CopyThreads {
   std::vector<uint32_t> variables_;  // of its loops, innermost first
 };
 
-// Threads that follow each other read what does; where that is across the copy, sectors of it.
+// How many threads of a warp store in the same bank at once, at most, where `along` of them follow
+// each other down a copy, `lanes` rows each, and the others along its rows.
+int64_t stores_of_a_bank(int64_t along, int64_t lanes, int64_t row_bytes, int64_t element_bytes) {
+  constexpr int64_t kBankBytes = 4, kBanks = 32;
+  const int64_t at_once = kWarpThreads * kBankBytes / std::max(element_bytes, kBankBytes);
+  std::array<std::vector<int64_t>, kBanks> words;
+  for (int64_t thread = 0; thread < at_once; ++thread) {
+    const int64_t byte = thread % along * lanes * row_bytes + thread / along * element_bytes;
+    for (int64_t word = byte / kBankBytes; word * kBankBytes < byte + element_bytes; ++word) {
+      std::vector<int64_t>& of_bank = words[static_cast<size_t>(word % kBanks)];
+      if (std::ranges::find(of_bank, word) == of_bank.end()) of_bank.push_back(word);
+    }
+  }
+  size_t most = 0;
+  for (const std::vector<int64_t>& of_bank : words) most = std::max(most, of_bank.size());
+  return static_cast<int64_t>(most);
+}
+
+// Threads of a warp that follow each other down a copy which is loaded in vectors of so many rows:
+// as few as load whole sectors, more where that brings stores into other banks.
+int64_t threads_down(const Program& program, size_t copy, int64_t lanes) {
+  const Stage& stage = program.graph.stages[copy];
+  const auto bytes = static_cast<int64_t>(size_of(program.graph.info(stage.results.front()).dtype));
+  const std::span<const int64_t> spans =
+      std::span(nest_of(program, copy).spans).first(stage.domain.output_rank);
+  const int64_t row = shared_extents(spans, bytes).back() * bytes;
+  const int64_t sector = std::max<int64_t>(1, kSectorBytes / (lanes * bytes));
+  int64_t best = sector;
+  for (const int64_t along : {2 * sector, 4 * sector})
+    if (stores_of_a_bank(along, lanes, row, bytes) < stores_of_a_bank(best, lanes, row, bytes))
+      best = along;
+  return best;
+}
+
+// Threads that follow each other read what does; where that is across the copy, vectors that they
+// store apart, or else sectors of it.
 Program copy_loops(Program program, size_t copy, int64_t threads) {
   const Stage& stage = program.graph.stages[copy];
   const size_t across = stage.domain.rank() - 1, along_k = across - 1;
   const bool is_across =
       nearness_along(program.graph, stage, along_k) > nearness_along(program.graph, stage, across);
-  const int64_t span = nest_of(program, copy).spans[across];
-  const int64_t lanes = is_across ? 1 : lanes_along(program.graph, stage, across, span);
-  if (lanes > 1) program = vectorize(std::move(program), copy, across, lanes);
+  const std::vector<int64_t> spans = nest_of(program, copy).spans;
+  const size_t first = is_across ? along_k : across;
+  const int64_t lanes = is_across
+                            ? lanes_loaded_along(program.graph, stage, along_k, spans[along_k])
+                            : lanes_along(program.graph, stage, across, spans[across]);
+  const int64_t down = lanes > 1 ? threads_down(program, copy, lanes) : kSectorElements;
+  if (lanes > 1) program = vectorize(std::move(program), copy, first, lanes);
   CopyThreads share(program, copy, threads);
   if (is_across) {
-    share.along(along_k, kSectorElements);
-    share.along(across, kWarpThreads / kSectorElements);
+    share.along(along_k, down);
+    share.along(across, kWarpThreads / down);
   }
-  share.along(is_across ? along_k : across, threads);
+  share.along(first, threads);
   share.along(is_across ? across : along_k, threads);
   share.order();
   return program;
@@ -264,8 +360,8 @@ Program copy_loops(Program program, size_t copy, int64_t threads) {
 
 size_t schedule_product(Program& program, TensorId result, const ProductTile& tile,
                         int64_t buffers) {
-  auto [first, left] = stage_operand(std::move(program), result, true, tile.m);
-  auto [staged, right] = stage_operand(std::move(first), result, false, tile.n);
+  auto [first, left] = stage_operand(std::move(program), result, true, tile);
+  auto [staged, right] = stage_operand(std::move(first), result, false, tile);
   program = std::move(staged);
   const size_t stage = producer_of(program, result);
   const Product product = *product_of(program.graph, program.graph.stages[stage]);
@@ -289,7 +385,7 @@ size_t schedule_product(Program& program, TensorId result, const ProductTile& ti
 
 Program product_loops(Program program, size_t stage, const ProductTile& tile) {
   const TensorId result = program.graph.stages[stage].results.front();
-  const size_t depth = schedule_product(program, result, tile, kBuffers);
+  const size_t depth = schedule_product(program, result, tile, operand_buffers({}));
   stage = producer_of(program, result);
   return parallel(std::move(program), stage, depth);
 }

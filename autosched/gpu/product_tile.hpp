@@ -23,17 +23,32 @@ struct ProductTile {
   int64_t threads() const { return (m / thread_m) * (n / thread_n); }
 };
 
-/// The tile that is predicted to take the least time; nullopt for a stage that is no product, or
-/// too small for tiles. In one part, unless the sum may be split.
+/// Of m and of n: as many as the smallest tile of both sides has; and where either is less, its
+/// fewest, which are then one side of all tiles, and the least of the other side.
+inline constexpr int64_t kLeastResults = 16, kFewestResults = 2, kLeastBesideFew = 64;
+
+/// What a tile is for.
+struct TileUse {
+  bool may_split = false;      // the sum may be split among blocks
+  bool keeps_results = false;  // results stay in shared memory, for who reads them there
+};
+
+/// Buffers of each operand, that a block fills in turn.
+int64_t operand_buffers(const TileUse& use);
+
+/// The tile that is predicted to take the least time, of those for which shared memory has room;
+/// nullopt for a stage that is no product, too small for tiles, or where none has room. Tiles whose
+/// results stay there leave room for a second block.
 std::optional<ProductTile> product_tile(const LoweredGraph& graph, const Stage& stage,
-                                        const GpuMachine& machine, bool may_split = false);
+                                        const GpuMachine& machine, const TileUse& use = {});
 
 /// All tiles that serve it, by predicted time, the best one first.
 std::vector<ProductTile> product_tiles(const LoweredGraph& graph, const Stage& stage,
-                                       const GpuMachine& machine, bool may_split = false);
+                                       const GpuMachine& machine, const TileUse& use = {});
 /// In one part: the best of these, or another of the first few.
 std::optional<ProductTile> chosen_tile(const LoweredGraph& graph, const Stage& stage,
-                                       const GpuMachine& machine, Choices& choices);
+                                       const GpuMachine& machine, Choices& choices,
+                                       const TileUse& use);
 /// "128 x 64 x 16, 8 x 8 a thread".
 std::string in_words(const ProductTile& tile);
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <string>
 #include <utility>
 
 #include "autosched/analysis/access.hpp"
@@ -12,6 +13,7 @@
 #include "autosched/moves/zero_factors.hpp"
 #include "autosched/program/graph_edit.hpp"
 #include "autosched/program/nests.hpp"
+#include "autosched/program/points.hpp"
 #include "autosched/program/required_region.hpp"
 #include "runtime/diff/rewrite/factors.hpp"
 
@@ -68,15 +70,65 @@ int64_t residues_of(const LoweredGraph& graph, const Stage& stage, size_t axis) 
 
 // Axes that one operand divides, and the other one has the remainder of, are two: of a strided
 // adjoint, the images of each residue are a batch, as groups are, whose channels stand together.
-void split_divided_axes(Rewriting& rewriting) {
+// Returns the axes of residues that are no groups' channels.
+std::vector<size_t> split_divided_axes(Rewriting& rewriting) {
+  std::vector<size_t> residues;
   for (size_t axis = 0; axis < rewriting.contraction().domain.output_rank; ++axis) {
     const int64_t modulus = residues_of(rewriting.program.graph, rewriting.contraction(), axis);
     if (modulus == 0) continue;
-    rewriting.program = split_residues(std::move(rewriting.program), rewriting.stage, axis, modulus,
-                                       modulus > kLargestResidue);
+    const bool inside = modulus > kLargestResidue;
+    rewriting.program =
+        split_residues(std::move(rewriting.program), rewriting.stage, axis, modulus, inside);
     rewriting.join_moves();
+    const size_t place = inside ? axis + 1 : std::min<size_t>(axis, 1);
+    for (size_t& residue : residues) residue += residue >= place ? 1 : 0;
+    if (!inside) residues.push_back(place);
     ++axis;  // there is one more
   }
+  return residues;
+}
+
+// Sums that another stage puts together.
+struct Parts {
+  Program program;
+  std::vector<TensorId> results;
+};
+
+// A stage for each residue, over the terms that it has: of a filter of three taps and stride two,
+// one residue has two and the other one. The stage behind the contraction takes each result from
+// its stage.
+Parts split_by_residues(Rewriting rewriting, std::vector<size_t> axes) {
+  std::ranges::sort(axes, std::ranges::greater{});
+  Parts parts{std::move(rewriting.program), {}};
+  Program& program = parts.program;
+  parts.results.push_back(program.graph.stages[rewriting.stage].results.front());
+  for (const size_t axis : axes) {
+    std::vector<TensorId> points;
+    for (const TensorId whole : parts.results) {
+      const size_t s = defining_stages(program.graph)[whole.value];
+      const size_t before = program.graph.stages.size();
+      program = split_points(std::move(program), s, axis);
+      const size_t made = program.graph.stages.size() - before;
+      for (size_t k = 0; k < made; ++k)
+        points.push_back(program.graph.stages[s + k].results.front());
+      const size_t joining[] = {s + made};
+      program = inline_stages(std::move(program), joining);
+    }
+    parts.results = std::move(points);
+  }
+  return parts;
+}
+
+// Whether sums of the terms that there are take less time than one over the terms of all, although
+// each is a kernel of its own.
+bool are_less_work(const Parts& parts, const Stage& whole, const GpuMachine& machine) {
+  constexpr double kTermsOfMicrosecond = 25e6;  // measured: products of float32
+  const std::vector<size_t> stages = defining_stages(parts.program.graph);
+  double terms = 0;
+  for (const TensorId part : parts.results)
+    terms += box_points(parts.program.graph.stages[stages[part.value]].domain);
+  const double saved = (box_points(whole.domain) - terms) / kTermsOfMicrosecond;
+  return saved > static_cast<double>(parts.results.size()) * machine.launch_microseconds;
 }
 
 // Moves the output axes into this order, those behind the first that is out of order to the end,
@@ -261,25 +313,45 @@ Program as_product(Rewriting rewriting, const Arrangement& arrangement) {
 }
 
 // The program with a contraction as a product, if that is worth it.
-Program product_made(Program program, size_t s, bool reshapes) {
-  if (reshapes && divides_axes(program.graph, program.graph.stages[s])) {
-    Rewriting rewriting{program, s};
-    split_divided_axes(rewriting);
-    const std::optional<Arrangement> arrangement = arrangement_of(rewriting, reshapes);
-    return arrangement ? as_product(std::move(rewriting), *arrangement) : program;
-  }
-  Rewriting rewriting{std::move(program), s};
+Program undivided_product(Rewriting rewriting, bool reshapes) {
   const std::optional<Arrangement> arrangement = arrangement_of(rewriting, reshapes);
   return arrangement ? as_product(std::move(rewriting), *arrangement)
                      : std::move(rewriting.program);
 }
 
+// The same of one that divides axes: as a product of each residue, or of all as batches.
+Program divided_product(Program program, size_t s) {
+  Rewriting rewriting{program, s};
+  const std::vector<size_t> residues = split_divided_axes(rewriting);
+  const std::optional<Arrangement> arrangement = arrangement_of(rewriting, true);
+  if (!arrangement) return program;
+  if (residues.empty()) return as_product(std::move(rewriting), *arrangement);
+  Parts parts = split_by_residues(rewriting, residues);
+  if (!are_less_work(parts, rewriting.contraction(), gpu_of(program.target)))
+    return as_product(std::move(rewriting), *arrangement);
+  for (const TensorId part : parts.results) {
+    const size_t stage = defining_stages(parts.program.graph)[part.value];
+    parts.program = undivided_product({std::move(parts.program), stage}, true);
+  }
+  return std::move(parts.program);
+}
+
+Program product_made(Program program, size_t s, bool reshapes) {
+  if (reshapes && divides_axes(program.graph, program.graph.stages[s]))
+    return divided_product(std::move(program), s);
+  return undivided_product({std::move(program), s}, reshapes);
+}
+
 }  // namespace
 
-Program make_products(Program program, bool reshapes) {
+Program make_products(Program program, bool reshapes, Attempts& attempts) {
   // From the last one on: stages that come in stand behind those that are left.
-  for (size_t s = program.graph.stages.size(); s-- > 0;)
-    if (may_be_product(program, s)) program = product_made(std::move(program), s, reshapes);
+  for (size_t s = program.graph.stages.size(); s-- > 0;) {
+    if (!may_be_product(program, s)) continue;
+    const std::string& name = stage_name(program.graph, program.graph.stages[s]);
+    attempts(program, "product '" + name + "'",
+             [&](Program& p) { p = product_made(std::move(p), s, reshapes); });
+  }
   return program;
 }
 

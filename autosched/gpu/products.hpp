@@ -6,6 +6,7 @@
 // become stages of their own, which product_loops.hpp computes a tile at a time.
 #pragma once
 
+#include "autosched/decisions/attempts.hpp"
 #include "autosched/program/program.hpp"
 
 namespace adjit::sched {
@@ -13,7 +14,7 @@ namespace adjit::sched {
 /// Rewrites the contractions that are kernels of their own and have m, n and k large enough; others
 /// (depthwise convolutions, say) stay as they are. `reshapes`: stages that only give results
 /// another shape cost nothing later (alias_reshape); without, only those contractions whose results
-/// stay as they are.
-Program make_products(Program program, bool reshapes);
+/// stay as they are. Each contraction is an attempt of its own.
+Program make_products(Program program, bool reshapes, Attempts& attempts);
 
 }  // namespace adjit::sched

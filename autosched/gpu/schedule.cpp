@@ -81,11 +81,11 @@ Program split_reductions(Program program, Context& context) {
 
 // In the steps of a scan no results lie in place of others, which other shapes would cost.
 Program products_of(Program program, Context& context) {
-  return make_products(std::move(program), context.scan == nullptr);
+  return make_products(std::move(program), context.scan == nullptr, context.attempts);
 }
 
 Program fuse_epilogues_of(Program program, Context& context) {
-  return fuse_epilogues(std::move(program), context.machine, context.choices);
+  return fuse_epilogues(std::move(program), context.machine, context.choices, context.attempts);
 }
 
 Program schedule_steps_of(Program program, size_t root, Context& context) {

@@ -141,7 +141,7 @@ int64_t chosen_parts(const LoweredGraph& graph, const Stage& stage, const Split&
 std::optional<ProductTile> chosen_split(const LoweredGraph& graph, const Stage& stage,
                                         const GpuMachine& machine, Choices& choices) {
   std::vector<ProductTile> best;
-  for (const ProductTile& tile : product_tiles(graph, stage, machine, true))
+  for (const ProductTile& tile : product_tiles(graph, stage, machine, {.may_split = true}))
     if (std::ranges::find(best, tile.parts, &ProductTile::parts) == best.end())
       best.push_back(tile);
   if (best.empty()) return std::nullopt;

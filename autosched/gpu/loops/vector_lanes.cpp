@@ -43,4 +43,20 @@ int64_t lanes_along(const LoweredGraph& graph, const Stage& stage, size_t axis, 
   return lie_side_by_side(graph, stage, axis) ? lanes : 1;
 }
 
+int64_t lanes_loaded_along(const LoweredGraph& graph, const Stage& stage, size_t axis,
+                           int64_t span) {
+  const int64_t lanes = std::min(kMostLanes, kAccessBits / 8 / widest_element(graph, stage));
+  if (lanes < 2 || span == 0 || span % lanes != 0 || stage.domain.extents[axis] % lanes != 0 ||
+      stage.domain.is_bounded(axis))
+    return 1;
+  const auto whole = [&](const MemoryAccess& read) {
+    if (read.guarded || read.strides[axis] != 1) return false;
+    for (size_t a = 0; a < stage.domain.rank(); ++a)
+      if (read.irregular[a] || (a != axis && read.strides[a] % lanes != 0)) return false;
+    return true;
+  };
+  const Accesses accesses = accesses_of(graph, stage);
+  return !accesses.reads.empty() && std::ranges::all_of(accesses.reads, whole) ? lanes : 1;
+}
+
 }  // namespace adjit::sched

@@ -25,7 +25,8 @@ TEST(FuseEpilogues, AProductIsComputedTileByTileWhereItIsRead) {
   Program p = with_epilogue(std::string(kDense) + " y(i, j) = max(c(i, j) + b(j), 0.0)\n}");
   ASSERT_EQ(p.kernels.size(), 1u);
   ASSERT_EQ(product_of_epilogue(p, 1), 0u);
-  const std::optional<ProductTile> tile = product_tile(p.graph, p.graph.stages[0], GpuMachine{});
+  const std::optional<ProductTile> tile =
+      product_tile(p.graph, p.graph.stages[0], GpuMachine{}, {.keeps_results = true});
   ASSERT_TRUE(tile);
   p = epilogue_loops(std::move(p), 1, *tile);
   expect_faithful(p, parse_graph(std::string(kDense) + " y(i, j) = max(c(i, j) + b(j), 0.0)\n}"));
@@ -53,7 +54,7 @@ TEST(FuseEpilogues, OthersAreLeftApart) {
 
 TEST(FuseEpilogues, SharedMemoryHoldsTheTile) {
   GpuMachine small;
-  small.shared_bytes = small.block_shared_bytes = 4 << 10;
+  small.shared_bytes = small.block_shared_bytes = 2 << 10;
   EXPECT_EQ(with_epilogue(std::string(kDense) + " y(i, j) = exp(c(i, j))\n}", small).kernels.size(),
             2u);
 }

@@ -40,7 +40,6 @@ TEST(ProductLoops, ABlockComputesATile) {
   for (const Nest::Attached& copy : p.kernels[0].root.attached) {
     EXPECT_EQ(copy.depth, 3u);
     EXPECT_EQ(copy.nest.buffers, 3);
-    EXPECT_EQ(threads_of(copy.nest), 64);
   }
 }
 
@@ -50,8 +49,11 @@ TEST(ProductLoops, OperandsAreCopiedFromEitherLayout) {
   EXPECT_EQ(loops_of(as_they_lie, "A_packed"), "thread:i:8 thread:j:4 vector:j:4");
   EXPECT_EQ(loops_of(as_they_lie, "B_packed"), "thread:i:8 thread:j:8 vector:j:4");
   const Program across = looped(product_graph(64, 96, 40, false, true));
-  EXPECT_EQ(loops_of(across, "A_packed"), "serial:j:2 thread:j:2 thread:j:4 thread:i:8");
-  EXPECT_EQ(loops_of(across, "B_packed"), "serial:j:4 thread:j:2 thread:j:4 thread:i:8");
+  EXPECT_EQ(loops_of(across, "A_packed"), "thread:j:16 thread:i:2 vector:i:4");
+  EXPECT_EQ(loops_of(across, "B_packed"), "thread:j:2 thread:j:16 thread:i:2 vector:i:4");
+  const Program odd = looped(product_graph(64, 96, 39, false, true));
+  EXPECT_EQ(loops_of(odd, "A_packed"), "serial:j:2 thread:j:2 thread:j:4 thread:i:8")
+      << "rows are no whole vectors";
 }
 
 // Rows of eight follow each other along k, which the operand divides.
@@ -69,6 +71,46 @@ TEST(ProductLoops, TilesReachPastTheEnds) {
     for (const bool b : {false, true})
       for (const auto& [m, n, k] : {std::array<int64_t, 3>{17, 33, 9}, {16, 50, 19}, {40, 32, 8}})
         looped(product_graph(m, n, k, a, b));
+}
+
+// Buffers of whole terms are written out for threads with many results.
+TEST(ProductLoops, ThreadsWithManyResultsHaveNoLoopOverTheTermsOfABuffer) {
+  const ProductTile many{.m = 32, .n = 32, .k = 8, .thread_m = 16, .thread_n = 8};
+  const auto loops = [&](int64_t k) {
+    return loops_of(looped(product_graph(64, 64, k, false, false), many), "C");
+  };
+  EXPECT_EQ(loops(40),
+            "parallel:i:2 parallel:j:2 serial:r_k:5 thread:i:2 thread:j:4 unrolled:j:2 "
+            "unrolled:r_k:8 unrolled:i:16 vector:j:4");
+  EXPECT_EQ(loops(44),
+            "parallel:i:2 parallel:j:2 serial:r_k:6 thread:i:2 thread:j:4 serial:r_k:4 "
+            "unrolled:j:2 unrolled:r_k:2 unrolled:i:16 vector:j:4");
+}
+
+// All few rows or columns are a thread's.
+TEST(ProductLoops, FewRowsOrColumns) {
+  for (const int64_t few : {2, 3, 4, 7, 12, 15}) {
+    looped(product_graph(few, 96, 40, false, false),
+           {.m = few, .n = 64, .k = 16, .thread_m = few, .thread_n = 4});
+    for (const int64_t rows : {1, 2})
+      looped(product_graph(96, few, 40, false, true),
+             {.m = 64, .n = few, .k = 16, .thread_m = rows, .thread_n = few});
+  }
+}
+
+// Filters that an adjoint reads across are brought into its order once, for all images.
+TEST(ProductLoops, SmallOperandsThatLieApartAreShapedOnce) {
+  const auto kernels = [](int64_t images) {
+    const Graph graph =
+        parse_graph("def f(float(16, 96, 9) w, float(" + std::to_string(images) +
+                    ", 144, 256) x) -> (c) {\n"
+                    " v(m, k) = w(k % 16, 3 * m, k // 16) where m in 0:32, k in 0:144\n"
+                    " c(i, m, n) +=! v(m, k) * x(i, k, n)\n}");
+    Program p = initial_program(graph, GpuMachine{});
+    return product_loops(std::move(p), 1, kTile).kernels.size();
+  };
+  EXPECT_EQ(kernels(1), 1u);
+  EXPECT_EQ(kernels(512), 2u);
 }
 
 TEST(ProductLoops, BatchesAreBlocksOfTheirOwn) {

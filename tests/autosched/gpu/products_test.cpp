@@ -12,10 +12,15 @@ namespace {
 
 using testing::Convolution;
 
+Program products_made(const Graph& graph, bool reshapes = true) {
+  Attempts sure;
+  return make_products(initial_program(graph, kGpu), reshapes, sure);
+}
+
 // The products of a program, each as its extents, with a star at m: "2 16* 30 144"; behind them the
 // number of stages that are left for themselves when results are in place.
 std::string products_in(const Graph& graph, bool reshapes = true) {
-  const Program p = reshapes_in_place(make_products(initial_program(graph, kGpu), reshapes));
+  const Program p = reshapes_in_place(products_made(graph, reshapes));
   expect_faithful(p, graph);
   std::string text;
   size_t others = 0;
@@ -149,7 +154,7 @@ TEST(Products, TheOneReaderJoinsAxes) {
         reader + "\n}");
   };
   const auto axes_of_reader = [&](const std::string& reader) {
-    const Program p = make_products(initial_program(with(reader), kGpu), true);
+    const Program p = products_made(with(reader));
     return p.graph.stages[p.graph.stages.size() - 2].domain.rank();
   };
   const std::string relu = "  z(i, o, h, l) = max(y(i, o, h, l) + b(o) + r(i, o, h, l), 0.0)";
@@ -291,7 +296,7 @@ TEST(Products, RandomContractionsMeanTheSame) {
   size_t made = 0;
   for (uint64_t seed = 1; seed <= testing::fuzz_cases(30); ++seed) {
     const Graph graph = RandomContraction(seed)();
-    const Program p = make_products(initial_program(graph, kGpu), true);
+    const Program p = products_made(graph);
     testing::expect_same_results(graph, p, seed);
     made += std::ranges::any_of(
         p.graph.stages, [&](const Stage& stage) { return product_of(p.graph, stage).has_value(); });
@@ -306,6 +311,24 @@ TEST(Products, TermsThatAUserExcludesStayOut) {
                                     " y(i, j) +=! a(i, k) * b(k, j) where i in 0:20, j in 0:20, "
                                     "k in 0:20, k <= i\n}")),
             "+ 1");
+}
+
+// A contraction that a move refuses stays as it is, the others become products.
+TEST(Products, EachIsAnAttempt) {
+  const Graph graph = parse_graph(
+      "def f(float(20, 4, 24) a, float(20, 4, 24) b, float(20, 4, 24) d) -> (y, z) {\n"
+      " y(i, j) +=! a(r, p, i) * b(r, p, j) where i in 0:24, j in 0:24, r in 0:20, p in 0:4\n"
+      " z(i, j) +=! d(r, p, i) * b(r, p, j) where i in 0:24, j in 0:24, r in 0:20, p in 0:4\n}");
+  const auto products = [&](size_t refused) {
+    Attempts attempts = Attempts::with_caution(refused);
+    const Program p = make_products(initial_program(graph, kGpu), true, attempts);
+    expect_faithful(p, graph);
+    EXPECT_EQ(p.fallbacks.size(), refused < 2 ? 1u : 0u);
+    return std::ranges::count_if(
+        p.graph.stages, [&](const Stage& stage) { return product_of(p.graph, stage).has_value(); });
+  };
+  EXPECT_EQ(products(SIZE_MAX), products(0) + 1);
+  EXPECT_EQ(products(0), products(1));
 }
 
 }  // namespace

@@ -18,7 +18,8 @@ namespace adjit::testing {
 namespace {
 
 void expect_right_as_products(const Graph& graph) {
-  Program p = make_products(initial_program(graph, GpuMachine()), true);
+  Attempts sure;
+  Program p = make_products(initial_program(graph, GpuMachine()), true, sure);
   for (const Kernel& kernel : std::vector<Kernel>(p.kernels))
     p = flat_loops(std::move(p), kernel.root.stage, GpuMachine());
   p = reshapes_in_place(std::move(p));
