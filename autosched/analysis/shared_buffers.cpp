@@ -112,7 +112,7 @@ std::vector<uint32_t> shared_buffers(const Program& program) {
   }
   for (size_t s = graph.stages.size(); s-- > 0;) {
     const Stage& stage = graph.stages[s];
-    if (stage.kind == StageKind::Scatter)
+    if (stage.kind == StageKind::Scatter && stage.initial.valid())
       buffer[stage.initial.value] = buffer[stage.results[0].value];
   }
   return buffer;

@@ -82,9 +82,16 @@ class Verifier {
     };
     for (size_t s : in_place)
       check(s, program_.graph.pool.read_tensor(program_.graph.stages[s].bodies[0]));
-    for (size_t s = 0; s < program_.graph.stages.size(); ++s)
-      if (program_.graph.stages[s].kind == StageKind::Scatter)
-        check(s, program_.graph.stages[s].initial);
+    for (size_t s = 0; s < program_.graph.stages.size(); ++s) {
+      const Stage& stage = program_.graph.stages[s];
+      if (stage.kind != StageKind::Scatter) continue;
+      if (stage.initial.valid()) {
+        check(s, stage.initial);
+      } else if (!program_.graph.distinct.contains(stage_key(stage)) ||
+                 stage.combiner.kind != CombinerKind::None) {
+        fail("'" + name(s) + "' starts from nothing, and does not write each element once");
+      }
+    }
   }
 
   void check_nest(const Nest& nest, size_t kernel, bool root) {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "autosched/moves/attachment.hpp"
 #include "autosched/moves/moves.hpp"
 #include "autosched/program/graph_edit.hpp"
 #include "autosched/program/nests.hpp"
@@ -21,8 +22,10 @@ constexpr double kLeastSteps = 128;     // of one thread, that take longer than 
 constexpr double kPartSteps = 256;      // of a part with an array of its own, at most
 constexpr double kLeastPart = 64;       // and at least
 constexpr double kPointsOfElement = 4;  // of a private array, at least: else most of it is zeros
-constexpr int64_t kLeastChunk = 64, kMostChunk = 1024;  // of an inversion
-constexpr int64_t kLeastPiece = 256;                    // of a long row
+// Of an inversion, a chunk for each multiprocessor: as many points, at least, as counts of a digit
+// take about as long as; a point looks through the words of its chunk for those before it.
+constexpr int64_t kLeastChunk = 128, kMostChunk = 512;
+constexpr int64_t kLeastPiece = 64;  // of a long row
 // Each row finds its points, also where it has none: so many times the points are no more work than
 // the points one after the other.
 constexpr double kMostRowsOfPoint = 64;
@@ -63,18 +66,17 @@ int64_t private_parts(const Stage& stage, const ScatterPoints& all) {
   return static_cast<int64_t>(std::ceil(extent / chunk));
 }
 
-// Chunks as long as there are chunks: ranks in a chunk and sums over the chunks before take as long
-// as each other.
-int64_t chunk_of(double points) {
-  const auto root = static_cast<uint64_t>(std::sqrt(points));
-  return std::clamp(static_cast<int64_t>(std::bit_ceil(root)), kLeastChunk, kMostChunk);
+int64_t chunk_of(double points, const GpuMachine& machine) {
+  const auto each = static_cast<uint64_t>(points / machine.multiprocessors);
+  return std::clamp(static_cast<int64_t>(std::bit_ceil(each)), kLeastChunk, kMostChunk);
 }
 
-// Pieces as long as there are pieces, where all points write one row.
+// A row goes through up to two pieces by points, which rows of that many points do, and through all
+// others by their sums, which few rows do: half as long as there would be of each.
 int64_t piece_of(const Stage& stage, double points) {
   const auto root = static_cast<uint64_t>(std::sqrt(points));
-  const int64_t piece = std::max(static_cast<int64_t>(std::bit_ceil(root)), kLeastPiece);
-  const bool is_long = points >= static_cast<double>(4 * piece);
+  const int64_t piece = std::max(static_cast<int64_t>(std::bit_ceil(root)) / 2, kLeastPiece);
+  const bool is_long = points >= static_cast<double>(16 * piece);
   return is_long && has_partial_results(stage.combiner.kind) ? piece : 0;
 }
 
@@ -104,11 +106,71 @@ Program with_threads(Program program, size_t s, const GpuMachine& machine, Choic
   const std::string& taken =
       options[choices.pick(Decision::Invert, program.graph, stage, [&] { return options; })];
   const int64_t piece = piece_of(stage, points);
-  if (taken == "inverted") return invert(std::move(program), s, chunk_of(points), piece);
+  if (taken == "inverted") return invert(std::move(program), s, chunk_of(points, machine), piece);
   if (parts >= 2 && taken == options.front())
     return privatize_scatter(std::move(program), s, all.longest, parts);
   return program;
 }
+
+// The stage that computes what another one reads, if it is all of a kernel with all that it is.
+std::optional<size_t> producer_alone(const Program& program, TensorId id) {
+  const size_t s = defining_stages(program.graph)[id.value];
+  return s != SIZE_MAX && is_alone(program, s) ? std::optional(s) : std::nullopt;
+}
+
+// The stages of a sort's pass (inversion.hpp) in three kernels: a block has the digits of a chunk
+// at hand and counts them; then come the sums; a thread finds the rank of its point and places it.
+class SortKernels {
+ public:
+  explicit SortKernels(Program program) : program_(std::move(program)) {}
+
+  Program operator()() {
+    std::vector<TensorId> orders;
+    for (const Stage& stage : program_.graph.stages)
+      if (program_.graph.distinct.contains(stage_key(stage))) orders.push_back(stage.results[0]);
+    for (const TensorId order : orders) {
+      const size_t s = defining_stages(program_.graph)[order.value];
+      if (is_alone(program_, s)) place(s);
+    }
+    return std::move(program_);
+  }
+
+ private:
+  void place(size_t order) {
+    for (const TensorId id : tensors_read(program_.graph, program_.graph.stages[order])) {
+      const std::optional<size_t> s = producer_alone(program_, id);
+      if (!s) continue;
+      const size_t loops = nest_of(program_, order).loops.size();
+      if (running_of(program_.graph, program_.graph.stages[*s])) {
+        count(*s);
+      } else if (program_.graph.stages[*s].domain.reduction_rank() > 0 &&
+                 !attachment(program_, *s, order, loops).refusal) {
+        program_ = compute_at(std::move(program_), *s, order, loops);
+      }
+    }
+  }
+
+  // Chunks first, of which each has what is counted in it.
+  void count(size_t starts) {
+    const TensorId counts = tensors_read(program_.graph, program_.graph.stages[starts]).front();
+    const std::optional<size_t> host = producer_alone(program_, counts);
+    if (!host || nest_of(program_, *host).loops.size() != 3) return;
+    const size_t chunks_first[] = {1, 0, 2};
+    program_ = reorder(std::move(program_), *host, chunks_first);
+    attach_producers_of(*host, *host);
+  }
+
+  void attach_producers_of(size_t reader, size_t host) {
+    for (const TensorId id : tensors_read(program_.graph, program_.graph.stages[reader])) {
+      const std::optional<size_t> s = producer_alone(program_, id);
+      if (!s || attachment(program_, *s, host, 1).refusal) continue;
+      program_ = compute_at(std::move(program_), *s, host, 1);
+      attach_producers_of(*s, host);
+    }
+  }
+
+  Program program_;
+};
 
 }  // namespace
 
@@ -124,7 +186,7 @@ Program invert_scatters(Program program, const GpuMachine& machine, Choices& cho
         !segments_of(program.graph.pool, stage))
       program = with_threads(std::move(program), s, machine, choices);
   }
-  return program;
+  return SortKernels(std::move(program))();
 }
 
 }  // namespace adjit::sched

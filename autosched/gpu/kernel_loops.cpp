@@ -13,6 +13,7 @@
 #include "autosched/gpu/loops/flat_loops.hpp"
 #include "autosched/gpu/loops/pointwise_reader.hpp"
 #include "autosched/gpu/loops/register_tile.hpp"
+#include "autosched/gpu/loops/running_loops.hpp"
 #include "autosched/gpu/product.hpp"
 #include "autosched/gpu/product_loops.hpp"
 #include "autosched/program/graph_edit.hpp"
@@ -83,8 +84,12 @@ std::optional<Program> KernelLoops::with_product_tiles(const Program& program, s
 // else each is a thread's.
 Program KernelLoops::usual_loops(Program program, size_t root, Choices& choices) {
   const Stage& stage = program.graph.stages[root];
-  const bool shares = !nest_of(program, root).attached.empty() ||
-                      block_share(program.graph, stage, machine_).kind != BlockShare::Kind::None;
+  const bool alone = nest_of(program, root).attached.empty();
+  if (const auto threads = running_threads_of(program.graph, stage); threads && alone)
+    return running_loops(std::move(program), root, *threads);
+  const bool shares =
+      stage.kind == StageKind::Compute &&
+      (!alone || block_share(program.graph, stage, machine_).kind != BlockShare::Kind::None);
   for (int64_t most = kMostThreads; shares && most >= kWarpThreads; most /= 2)
     if (Program made = block_loops(program, root, machine_, most);
         fits_in_blocks(made, root, machine_))

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "autosched/gpu/loops/thread_loops.hpp"
+#include "autosched/gpu/loops/running_loops.hpp"
 #include "autosched/moves/moves.hpp"
 #include "autosched/program/graph_edit.hpp"
 #include "autosched/program/nests.hpp"
@@ -15,11 +15,12 @@ namespace {
 
 // No GPU has run these kernels yet: all numbers are guesses.
 constexpr int64_t kShortWalk = 128;  // points that one thread walks along: two launches' time
-// Points of a chunk along which memory is contiguous: a line of 128 bytes of a thread's own, which
-// L1 holds until it has walked along it; and one in 32 points is a total, which goes through memory
-// three times more.
-constexpr int64_t kNeighbours = 32;
 constexpr int64_t kLeastApart = 16;  // of a chunk whose points lie apart
+// Points of a chunk that a block runs on along: as many steps of its threads as two launches take.
+constexpr int64_t kLeastOfBlock = 1 << 14;
+constexpr int64_t kFewSteps =
+    1 << 17;                          // points that one block is done with before two launches are
+constexpr double kBlocksThatFit = 8;  // of 256 threads: as many as there may be
 
 // Threads that there are without a split: the axis' own loop is one thread's.
 double threads_of_others(const Domain& domain, size_t axis) {
@@ -32,12 +33,26 @@ double threads_of_others(const Domain& domain, size_t axis) {
 // Chunks as long as each other need no conditions, and lie where the results do: of the sizes from
 // half to twice as many points the one next to it that divides the axis, else that size.
 int64_t even_chunk(int64_t extent, int64_t wanted) {
-  for (int64_t off = 0; 2 * off <= wanted; ++off)
-    for (const int64_t chunk : {wanted + off, wanted - off})
-      if (extent % chunk == 0) return chunk;
-  for (int64_t chunk = wanted + wanted / 2; chunk <= 2 * wanted; ++chunk)
-    if (extent % chunk == 0) return chunk;
+  constexpr int64_t kVector = 4;  // elements of an access: whole ones, if there are such chunks
+  for (const int64_t whole : {kVector, int64_t{1}}) {
+    if (extent % whole != 0) continue;
+    const int64_t all = extent / whole, some = std::max<int64_t>(1, wanted / whole);
+    for (int64_t off = 0; 2 * off <= some; ++off)
+      for (const int64_t chunk : {some + off, some - off})
+        if (all % chunk == 0) return chunk * whole;
+    for (int64_t chunk = some + some / 2; chunk <= 2 * some; ++chunk)
+      if (all % chunk == 0) return chunk * whole;
+  }
   return wanted;
+}
+
+// Parts of an axis along which a block runs on: two blocks that are done soon, or as many as the
+// GPU has room for.
+int64_t parts_of_rows(int64_t extent, double rows, const GpuMachine& machine) {
+  const double room = kBlocksThatFit * machine.multiprocessors;
+  if (extent < kFewSteps || 2 * rows > room) return 1;
+  const auto chunk = static_cast<int64_t>(static_cast<double>(extent) * rows / room);
+  return ceil_div(extent, even_chunk(extent, std::max(kLeastOfBlock, chunk)));
 }
 
 // Parts of a stage's axis; 1: it is left as it is.
@@ -47,11 +62,11 @@ int64_t parts_of(const LoweredGraph& graph, const Stage& stage, const GpuMachine
   const int64_t extent = stage.domain.extents[running->axis];
   const double others = threads_of_others(stage.domain, running->axis);
   const double wanted = static_cast<double>(machine.multiprocessors) * machine.threads / 2;
-  if (extent <= kShortWalk || others == 0 || 2 * others > wanted) return 1;
-  int64_t chunk = kNeighbours;
-  if (contiguous_axis(graph, stage) != running->axis)
-    chunk =
-        std::max(kLeastApart, static_cast<int64_t>(static_cast<double>(extent) * others / wanted));
+  if (extent <= kShortWalk || others == 0) return 1;
+  if (running_threads_of(graph, stage)) return parts_of_rows(extent, others, machine);
+  if (2 * others > wanted) return 1;
+  const int64_t chunk =
+      std::max(kLeastApart, static_cast<int64_t>(static_cast<double>(extent) * others / wanted));
   return ceil_div(extent, even_chunk(extent, chunk));
 }
 

@@ -10,8 +10,9 @@
 namespace adjit::sched {
 
 /// Splits reductions that run on along a long axis (a kernel of its own, with the combiners that
-/// split_running takes) where the other axes leave most of the GPU's threads idle: a thread runs on
-/// along a chunk. What comes before the chunks runs on itself, and is split likewise.
+/// split_running takes) where the other axes leave most of the GPU's threads idle: a block, or
+/// where memory is not contiguous along the axis a thread, runs on along a chunk. What comes before
+/// the chunks runs on itself, and is split likewise.
 Program split_long_prefixes(Program program, const GpuMachine& machine, Choices& choices);
 /// With the decisions' own answers.
 inline Program split_long_prefixes(Program program, const GpuMachine& machine) {

@@ -14,6 +14,7 @@
 #include "autosched/program/graph_edit.hpp"
 #include "autosched/program/nests.hpp"
 #include "autosched/program/points.hpp"
+#include "autosched/program/segments.hpp"
 #include "autosched/program/winners.hpp"
 
 namespace adjit::sched {
@@ -39,6 +40,7 @@ bool has_winners(const LoweredGraph& graph, const Stage& stage) {
 
 bool may_split(const LoweredGraph& graph, const Stage& stage) {
   return stage.kind == StageKind::Compute && !running_of(graph, stage) &&
+         !segments_of(graph.pool, stage) &&
          (has_partial_results(stage.combiner.kind) || has_winners(graph, stage)) &&
          std::ranges::all_of(stage.results, [&](TensorId id) {
            const DType dtype = graph.info(id).dtype;

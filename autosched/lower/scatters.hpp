@@ -5,8 +5,7 @@
 // where H and S are one buffer; where H0's own buffer may be written over (shared_buffers.hpp), S
 // is H0. A lowered scatter
 //  - has an `initial` tensor that nobody else reads, nor its own points, and that shares the
-//  result's
-//    buffer;
+//    result's buffer (permutations of an inversion alone have none: LoweredGraph::distinct);
 //  - accumulates in the combiner's register type (half results are rounded once, by a stage after
 //    it);
 //  - has targets that are affine and in range at every point, or else negative at exactly the

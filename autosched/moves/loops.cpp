@@ -98,7 +98,7 @@ size_t split_inside(const Move& move, Program& program, const NestPath& path, si
 void require_reducible(const Move& move, size_t axis, bool any = false) {
   const Stage& stage = move.stage_ref();
   if (const Running* running = running_of(move.program.graph, stage);
-      running && running->axis == axis)
+      running && running->axis == axis && !std::holds_alternative<GpuMachine>(move.program.target))
     move.refuse("the reduction runs on along this axis");
   if (stage.kind == StageKind::Scatter) return;
   if (any && tells_order(move.program.graph, stage)) return;

@@ -66,7 +66,7 @@ Program parallel(Program program, size_t stage, size_t loops);
 /// Splits the innermost serial loop over an axis, outside the tile, into a serial loop and, inside
 /// it, one of `count` trips (at most the loop's own) for as many threads of a block (program.hpp).
 /// Over a reduction axis each thread has an accumulator (Sum, Product, Max, Min, Any, All, and
-/// ArgMax and ArgMin that tell the order, winners.hpp). For GPUs.
+/// ArgMax and ArgMin that tell the order, winners.hpp). For GPUs; so is an axis that runs on.
 Program threads(Program program, size_t stage, size_t axis, int64_t count);
 
 // ---- Where a stage is computed

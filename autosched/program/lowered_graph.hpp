@@ -31,7 +31,7 @@ struct LoweredGraph : Graph {
   /// lower_running (autosched/lower/prefix.hpp); rematerialize copies them.
   std::map<StageKey, Running> running;
   /// Scatters no two points of which write to one element, though it takes more than their targets
-  /// to see that: permutations, by invert.
+  /// to see that: permutations, by invert. One without an `initial` tensor writes all elements.
   StageSet distinct;
   /// Elements behind each innermost row of a tensor that belong to none, by
   /// pad_leading_dimension; of a program's own memory only.

@@ -145,7 +145,7 @@ bool writes_apart(const Graph& graph, const Stage& stage, size_t axis) {
   if (stage.kind != StageKind::Scatter) return false;
   std::vector<ExprId> target = stage.target;
   if (const std::optional<Segments> segments = segments_of(graph.pool, stage))
-    target[segments->dimension] = segments->inside;
+    target[segments->dimension] = segments->inside[0];
   const IndexMap map = index_map(graph.pool, target, stage.domain);
   return std::ranges::any_of(map.forms, [&](const std::optional<Affine>& form) {
     if (!form || form->coefficient(axis) == 0) return false;
@@ -172,9 +172,20 @@ bool goes_on_in_memory(const LoweredGraph& graph, const Stage& stage, size_t axi
          });
 }
 
-// Serial loops, with nothing but the tile inside them.
+// Serial loops, with nothing but the tile inside them; or the last ones of the nest: serial ones,
+// then threads', then the tile's.
 static bool runs_innermost(const Running& running, const Nest& nest) {
   bool found = false;
+  if (runs_together(running, nest)) {
+    bool threads = false;
+    for (const Loop& loop : nest.loops) {
+      const bool runs = loop.axis == running.axis;
+      if (found && (!runs || (threads && loop.kind == LoopKind::Serial))) return false;
+      found |= runs;
+      threads |= runs && loop.kind == LoopKind::Thread;
+    }
+    return true;
+  }
   for (size_t l = 0; l < nest.loops.size(); ++l) {
     const bool runs = nest.loops[l].axis == running.axis;
     if (runs ? l >= tile_begin(nest) : found && l < tile_begin(nest)) return false;

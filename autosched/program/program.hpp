@@ -24,9 +24,18 @@
 // may write only in a segment of an axis for each row (segments.hpp), and one that is known to
 // write each element once (lowered_graph.hpp) has no order: any of its loops may be parallel.
 //
+// Segments. A reduction, too, may have points that add something in a segment of its axis alone
+// (segments.hpp). A serial loop over the axis directly above the tile goes through nothing else.
+//
 // Running reductions. A stage that runs on (lowered_graph.hpp) has accumulators that go on along
 // that axis: its loops over the axis are serial, the last ones above the tile, and every point of
-// it is stored.
+// it is stored. On a GPU they may be others than serial: the last loops of the nest are then serial
+// ones over the axis, at most one of threads, and the tile's, which has no other axis. Each thread
+// combines its own points, one after the other; what the threads before it have comes in front of
+// them by a fixed tree of a warp, then warp after warp; what the serial loops' iterations before
+// had comes in front of that. The threads are a power of two, and where they are several warps' the
+// nest has no others. It is the root, with nothing attached, and its combiner is one of those that
+// lanes take.
 //
 // Scans. A (lowered) scan is a kernel of its own, which runs a program, that of its body, once a
 // step.
@@ -63,7 +72,8 @@
 // and these do not divide it, the last tile has all its points as well: those past the axis' end
 // are computed from whatever is there (zeros, or what a local buffer holds), and not stored. A nest
 // that the block runs does not update partial results in memory around what is attached to it.
-// Scatters and running reductions have no thread loops, nor has what is computed in their loops.
+// Scatters have no thread loops, running reductions those alone that have one along their axis, and
+// what is computed in the loops of either has none.
 //
 // Who runs a nest of a block kernel follows from the tree. The block runs the root, and what is
 // attached to what the block runs, outside its first thread loop: its serial loops outside its own

@@ -49,6 +49,12 @@ class SharedBytes {
   // Arrays of a size, of which a kernel has one for each number, serve one exchange after another.
   void add_exchange(const Nest& nest) {
     const Stage& stage = stage_of(nest);
+    if (const Running* running = running_of(program_.graph, stage);
+        running && running_threads(*running, nest) > kWarpThreads)
+      for (ExprId body : stage.bodies) {
+        const int64_t wide = width(accumulator_of(program_.graph.pool.dtype(body)));
+        bytes_ = checked_add(bytes_, shared_size(threads_ / kWarpThreads * wide));
+      }
     const ThreadGroups groups = groups_of(stage, nest);
     const int64_t elements = exchanged_elements(groups, threads_);
     if (elements == 0) return;

@@ -2,6 +2,7 @@
 #include "autosched/program/threads.hpp"
 
 #include <algorithm>
+#include <bit>
 
 #include "autosched/machine/gpu_machine.hpp"
 #include "autosched/program/graph_edit.hpp"
@@ -79,6 +80,36 @@ const char* fault_of_cooperation(const Program& program, const Nest& nest) {
       return "threads reduce together, and their register tiles reach past what is computed for "
              "them";
   }
+  return nullptr;
+}
+
+// Of a running reduction's nest in which points of its axis are combined at once, or in whose
+// kernel there are Thread loops.
+const char* fault_of_running(const Program& program, const Running& running, const Nest& nest) {
+  const Stage& stage = program.graph.stages[nest.stage];
+  if (!runs_together(running, nest))
+    return "kernels of running reductions have no thread loops but with one along which they run "
+           "on";
+  if (!std::holds_alternative<GpuMachine>(program.target))
+    return "it runs on along an axis whose loops are not serial, and a processor's are";
+  if (!has_partial_results(stage.combiner.kind))
+    return "it runs on, and its combiner has no partial results";
+  if (!nest.attached.empty())
+    return "it runs on in threads, and something is computed in its loops";
+  const int64_t threads = running_threads(running, nest);
+  if (!std::has_single_bit(static_cast<uint64_t>(threads)))
+    return "it runs on in threads, whose number is no power of two";
+  size_t own = 0, tile_of_others = 0;
+  for (size_t l = 0; l < nest.loops.size(); ++l) {
+    const bool runs = nest.loops[l].axis == running.axis;
+    own += is_thread(nest.loops[l]) && runs;
+    tile_of_others += l >= tile_begin(nest) && !runs;
+  }
+  if (own > 1 || tile_of_others > 0)
+    return "it runs on in threads: one loop over the axis is theirs, and nothing but it in the "
+           "register tile";
+  if (threads > kWarpThreads && threads != threads_of(nest))
+    return "it runs on in the threads of several warps, and there are other thread loops";
   return nullptr;
 }
 
@@ -240,6 +271,27 @@ bool is_cooperative(const Stage& stage, const Nest& nest) {
   return false;
 }
 
+bool runs_together(const Running& running, const Nest& nest) {
+  return std::ranges::any_of(nest.loops, [&](const Loop& loop) {
+    return loop.axis == running.axis && loop.kind != LoopKind::Serial;
+  });
+}
+
+int64_t running_threads(const Running& running, const Nest& nest) {
+  int64_t threads = 1;
+  for (const Loop& loop : nest.loops)
+    if (loop.axis == running.axis && is_thread(loop)) threads *= loop.trips;
+  return threads;
+}
+
+int64_t points_together(const Running& running, const Nest& nest) {
+  int64_t points = 1;
+  for (const Loop& loop : nest.loops)
+    if (loop.axis == running.axis && loop.kind != LoopKind::Serial)
+      points = std::max(points, loop.step * loop.trips);
+  return points;
+}
+
 ThreadGroups groups_of(const Stage& stage, const Nest& nest) {
   ThreadGroups groups;
   for (const Loop& loop : nest.loops) {
@@ -257,6 +309,11 @@ ThreadGroups groups_of(const Stage& stage, const Nest& nest) {
 std::optional<ThreadFault> fault_in_threads(const Program& program, const Kernel& kernel) {
   if (kernel.root.buffers > 1)
     return ThreadFault{kernel.root.stage, "it has several buffers, and no loop is around it"};
+  const Stage& root = program.graph.stages[kernel.root.stage];
+  if (const Running* running = running_of(program.graph, root);
+      running && (runs_together(*running, kernel.root) || is_block_kernel(kernel)))
+    if (const char* what = fault_of_running(program, *running, kernel.root))
+      return ThreadFault{kernel.root.stage, what};
   if (!is_block_kernel(kernel)) {
     std::optional<ThreadFault> fault;
     for_each_nest(kernel.root, [&](const Nest& nest) {
@@ -265,10 +322,8 @@ std::optional<ThreadFault> fault_in_threads(const Program& program, const Kernel
     });
     return fault;
   }
-  const Stage& root = program.graph.stages[kernel.root.stage];
-  if (root.kind != StageKind::Compute || running_of(program.graph, root))
-    return ThreadFault{kernel.root.stage,
-                       "kernels of scatters, scans and running reductions have no thread loops"};
+  if (root.kind != StageKind::Compute)
+    return ThreadFault{kernel.root.stage, "kernels of scatters and scans have no thread loops"};
   return fault_below(program, kernel, kernel.root, RunBy::Block);
 }
 

@@ -35,6 +35,14 @@ bool lies_between_threads(const Nest& host, size_t depth);
 /// keeps accumulators while the block goes through that in step.
 bool is_cooperative(const Stage& stage, const Nest& nest);
 
+/// Whether several points of the axis on which a reduction runs on are combined at once: loops over
+/// it go to threads, or are of the register tile.
+bool runs_together(const Running& running, const Nest& nest);
+/// Threads of a nest that do so: the trips of the loop over the axis; 1: there is none.
+int64_t running_threads(const Running& running, const Nest& nest);
+/// Points of the axis that these loops cover.
+int64_t points_together(const Running& running, const Nest& nest);
+
 /// Threads of a nest that differ in loops over the reduction alone: a group adds up together.
 struct ThreadGroups {
   int64_t threads = 1;       // of a group

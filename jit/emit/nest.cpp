@@ -2,9 +2,12 @@
 #include "jit/emit/nest.hpp"
 
 #include "autosched/program/nests.hpp"
+#include "autosched/program/threads.hpp"
 #include "jit/emit/shape/tile_versions.hpp"
 #include "jit/emit/tile/pointwise.hpp"
+#include "jit/emit/tile/running.hpp"
 #include "jit/emit/tile/scatter.hpp"
+#include "jit/emit/tile/thread_prefix.hpp"
 #include "jit/emit/tile/thread_tree.hpp"
 
 namespace adjit::emit {
@@ -42,7 +45,7 @@ void NestEmitter::emit(Value* task) {
 Carried NestEmitter::inside(size_t depth, Carried carried) {
   size_t scopes = emit_attached(depth);
   const bool begins = depth == nest_.shape.reduction_begin && carried.empty();
-  if (!nest_.by_block || depth != nest_.shape.thread_begin ||
+  if (!nest_.by_block || depth != nest_.shape.thread_begin || nest_.shape.runs_together ||
       (begins && nest_.carries_over_threads)) {
     carried = behind_attached(depth, std::move(carried));
   } else {
@@ -60,6 +63,7 @@ Carried NestEmitter::behind_attached(size_t depth, Carried carried) {
     emit_points();
     return carried;
   }
+  if (shape.runs_together && depth == shape.together_begin) return run_on(carried);
   return depth == shape.tile_begin ? emit_tile(std::move(carried))
                                    : loops_.emit(depth, std::move(carried));
 }
@@ -132,6 +136,13 @@ void NestEmitter::emit_points() {
     emit_pointwise(nest_);
     return;
   }
+  if (shape.runs_together) {  // its domain is a box
+    Carried nothing;
+    for (size_t k = 0; k < shape.stage->bodies.size(); ++k)
+      nothing.push_back(nest_.combiner.identity(k));
+    reduce({}, std::move(nothing));
+    return;
+  }
   const Emitted any =
       nest_.masks.at_least_zero(may_have_results(shape, nest_.constraints, nest_.kernel.variables));
   const Emitted enter = nest_.masks.conjunction(nest_.masks.all_of(nest_.constraints.outer), any);
@@ -184,6 +195,8 @@ Carried NestEmitter::reduce(const Emitted& condition, Carried accumulators) {
   const auto steps = [&](Carried carried) {
     if (shape.empty_reduction) return carried;
     const auto loops = [&](Carried inner) {
+      if (shape.runs_together && shape.reduction_begin == shape.together_begin)
+        return run_on(inner);
       return shape.reduction_begin == shape.tile_begin
                  ? emit_tile(std::move(inner))
                  : loops_.emit(shape.reduction_begin, std::move(inner));
@@ -195,6 +208,36 @@ Carried NestEmitter::reduce(const Emitted& condition, Carried accumulators) {
   return condition.value ? emit_if(nest_.kernel.builder, nest_.kernel.scopes, condition.value,
                                    std::move(accumulators), steps)
                          : steps(std::move(accumulators));
+}
+
+// The points that are combined at once: each thread's own, those of the threads before it, and all
+// that came before.
+Carried NestEmitter::run_on(const Carried& before) {
+  llvm::IRBuilder<>& builder = nest_.kernel.builder;
+  Scopes& scopes = nest_.kernel.scopes;
+  CombinerEmitter& combiner = nest_.combiner;
+  RunningTile tile(nest_);
+  const auto of_threads = [&](Carried carried, const std::function<Carried(bool)>& inside) {
+    Value* part = nest_.by_block ? threads_.has_results() : builder.getTrue();
+    carried = emit_if(builder, scopes, part, std::move(carried), [&](Carried inner) {
+      if (nest_.by_block) threads_.bind_all();
+      return emit_either(
+          builder, scopes, tile.is_inside(), std::move(inner),
+          [&](const Carried&) { return inside(true); },
+          [&](const Carried&) { return inside(false); });
+    });
+    if (nest_.by_block) threads_.bind_all();
+    return carried;
+  };
+  const Carried own = of_threads(tile.nothing(), [&](bool all) { return tile.own(all); });
+  const ThreadPrefixes prefixes =
+      prefixes_of(nest_, tile.last(own), running_threads(*nest_.shape.running, *nest_.shape.nest));
+  const Partial in_front = combiner.combine(before, prefixes.before);
+  of_threads({}, [&](bool all) {
+    tile.store(own, in_front, all);
+    return Carried{};
+  });
+  return combiner.combine(before, prefixes.all);
 }
 
 Carried NestEmitter::emit_tile(Carried accumulators) {

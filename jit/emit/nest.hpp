@@ -37,6 +37,7 @@ class NestEmitter {
   void store_combined(const Carried& accumulators);
   void store_tile(const std::vector<Partial>& partials);
   Carried reduce(const Emitted& condition, Carried accumulators);
+  Carried run_on(const Carried& before);
   Carried emit_tile(Carried accumulators);
 
   NestContext nest_;

@@ -71,6 +71,9 @@ Carried NestLoops::emit(size_t k, Carried carried) {
   }
   // Bound by the task already: only the ragged versions are left.
   if (loop.kind == LoopKind::Parallel) return whole_or_ragged(k, std::move(carried));
+  // All threads go on to where they exchange what they have: who has no points adds nothing.
+  if (loop.kind == LoopKind::Thread && shape_.runs_together)
+    return inside_(k + 1, std::move(carried));
   return loop.kind == LoopKind::Thread ? thread(k, std::move(carried))
                                        : serial(k, std::move(carried));
 }
@@ -161,7 +164,7 @@ Carried NestLoops::serial(size_t k, Carried carried) {
   }
   Value* hi = trips_before(k, found.hi);
   Value* lo = trips_before(k, found.lo);
-  if (shape_.segment_loop && shape_.segment_loop->loop == k) {
+  if (shape_.is_scatter() && shape_.segment_loop && shape_.segment_loop->loop == k) {
     segment(k, lo, hi);
   } else {
     carried = iterations(k, lo, hi, !found.narrowed, std::move(carried));
@@ -170,8 +173,8 @@ Carried NestLoops::serial(size_t k, Carried carried) {
   return carried;
 }
 
-// The trips [lo, hi) over a segment. Where it has points, the element that they write is loaded and
-// stored once.
+// The trips [lo, hi) over a scatter's segment. Where it has points, the element that they write is
+// loaded and stored once.
 void NestLoops::segment(size_t k, Value* lo, Value* hi) {
   const std::optional<KeptElements> kept = kept_elements(nest_);
   if (!kept) {

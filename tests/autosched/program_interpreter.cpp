@@ -342,11 +342,17 @@ class ProgramInterpreter {
     for (moving = running.reverse ? here + skipped : 0;
          moving < (running.reverse ? extent : here + 1 - skipped); ++moving) {
       e.bodies.move_to(at);
+      if (memory_) record_reads(e);
       value.add(e.bodies);
     }
     moving = here;
-    for (size_t k = 0; k < e.stage.results.size(); ++k)
-      put(e.stage.results[k], linear(at, arrays_[e.stage.results[k].value].shape), value.value(k));
+    for (size_t k = 0; k < e.stage.results.size(); ++k) {
+      const TensorId id = e.stage.results[k];
+      const int64_t element = linear(at, arrays_[id.value].shape);
+      put(id, element, value.value(k));
+      if (memory_)
+        memory_->write(buffer_[id.value], graph_.info(id).name, element, thread_, own_[id.value]);
+    }
   }
 
   // A point of a lowered scatter: no negative coordinate, then all are in range.

@@ -24,6 +24,11 @@ inline Program inverted(const Graph& graph, int64_t chunk, int64_t piece = 0) {
   return invert(p, scatter_in(p), chunk, piece);
 }
 
+inline void expect_same_bits(const std::vector<Array>& expected, const std::vector<Array>& actual) {
+  ASSERT_EQ(expected.size(), actual.size());
+  for (size_t k = 0; k < expected.size(); ++k) EXPECT_EQ(expected[k].bytes, actual[k].bytes);
+}
+
 enum class Spread { AllEqual, AllDistinct, Zipf, OutOfRange, Any };
 
 // Floats that sums round, and rows as they are spread.

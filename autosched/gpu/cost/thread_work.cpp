@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "autosched/analysis/work.hpp"
+#include "autosched/program/threads.hpp"
 
 namespace adjit::sched {
 namespace {
@@ -44,6 +45,23 @@ class Iterations {
   std::unordered_map<Axes, double> known_;
 };
 
+// Of a thread that gets what those before it have of a running reduction: five shuffles with their
+// choices and additions, and as many warps' results (a guess).
+constexpr double kPrefixOperations = 50;
+
+double operations_of_prefixes(const LoweredGraph& graph, const NestRoles& nest) {
+  const Nest& own = *nest.nest->nest;
+  const Stage& stage = graph.stages[own.stage];
+  const Running* running = running_of(graph, stage);
+  if (!running || running_threads(*running, own) == 1) return 0;
+  double times = 1;
+  for (const RoleOfLoop& role : nest.roles) {
+    const Loop& loop = nest.nest->path[role.loop];
+    if (loop.kind != LoopKind::Vector && loop.kind != LoopKind::Unrolled) times *= role.trips;
+  }
+  return times * kPrefixOperations * static_cast<double>(stage.bodies.size());
+}
+
 }  // namespace
 
 double operations_of(const LoweredGraph& graph, const NestRoles& nest) {
@@ -51,7 +69,7 @@ double operations_of(const LoweredGraph& graph, const NestRoles& nest) {
   const ExprPool& pool = graph.pool;
   Iterations iterations(nest);
   std::unordered_map<uint32_t, Axes> axes;
-  double operations = 0;
+  double operations = operations_of_prefixes(graph, nest);
   std::vector<ExprId> values = reachable(pool, stage.bodies);
   std::ranges::sort(values);  // operands before what is made of them
   for (ExprId id : values) {

@@ -52,6 +52,28 @@ std::optional<size_t> axis_of_lanes(const LoweredGraph& graph, const Stage& stag
   return whole_rows ? std::optional(axis) : std::nullopt;
 }
 
+double threads_enough(const GpuMachine& machine) {
+  return static_cast<double>(machine.multiprocessors) * machine.threads / 2;
+}
+
+// Results that go through the same segment, of one thread: what names its places, and what else is
+// the same for all of them, is read once. Along an axis that lanes do not take.
+Lanes segment_copies(const LoweredGraph& graph, const Stage& stage, const GpuMachine& machine) {
+  constexpr int64_t kMostCopies = 8;  // accumulators: a guess, no GPU has run these kernels yet
+  const std::optional<Segments> segments = segments_of(graph.pool, stage);
+  if (!segments || stage.kind != StageKind::Compute) return {};
+  double results = 1;
+  Lanes found;
+  for (size_t a = 0; a < stage.domain.output_rank; ++a) {
+    const int64_t extent = stage.domain.extents[a];
+    results *= static_cast<double>(extent);
+    if (uses(graph.pool, segments->begin, a) || uses(graph.pool, segments->end, a)) continue;
+    for (int64_t count = kMostCopies; count > 1; count /= 2)
+      if (extent % count == 0 && count > found.count) found = {a, count};
+  }
+  return results >= threads_enough(machine) * static_cast<double>(found.count) ? found : Lanes{};
+}
+
 }  // namespace
 
 Lanes thread_lanes(const Program& program, size_t stage, const GpuMachine& machine) {
@@ -63,8 +85,7 @@ Lanes thread_lanes(const Program& program, size_t stage, const GpuMachine& machi
   double results = 1;
   for (size_t a = 0; a <= *axis; ++a) results *= static_cast<double>(s.domain.extents[a]);
   const double threads = results / static_cast<double>(lanes);
-  const bool too_few = 2 * threads < static_cast<double>(machine.multiprocessors) * machine.threads;
-  return too_few ? Lanes{} : Lanes{*axis, lanes};
+  return threads < threads_enough(machine) ? Lanes{} : Lanes{*axis, lanes};
 }
 
 Program flat_loops(Program program, size_t stage, const GpuMachine& machine, Choices& choices) {
@@ -74,7 +95,11 @@ Program flat_loops(Program program, size_t stage, const GpuMachine& machine, Cho
     lanes = {};
   const std::vector<size_t> order = independent_first(program.graph, nest_of(program, stage));
   program = with_order(std::move(program), stage, order);
+  const Lanes copies = lanes.count > 1
+                           ? Lanes{}
+                           : segment_copies(program.graph, program.graph.stages[stage], machine);
   if (lanes.count > 1) program = vectorize(std::move(program), stage, lanes.axis, lanes.count);
+  if (copies.count > 1) program = unroll(std::move(program), stage, copies.axis, copies.count);
   const size_t loops = parallel_loops(program.graph, nest_of(program, stage));
   return loops > 0 ? parallel(std::move(program), stage, loops) : std::move(program);
 }

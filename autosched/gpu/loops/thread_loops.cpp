@@ -11,6 +11,7 @@
 #include "autosched/program/graph_edit.hpp"
 #include "autosched/program/nests.hpp"
 #include "autosched/program/points.hpp"
+#include "autosched/program/segments.hpp"
 #include "autosched/program/winners.hpp"
 
 namespace adjit::sched {
@@ -154,7 +155,7 @@ bool is_contraction(const LoweredGraph& graph, const Stage& stage) {
 
 bool may_cooperate(const LoweredGraph& graph, const Stage& stage) {
   return stage.kind == StageKind::Compute && !running_of(graph, stage) &&
-         threads_may_reduce(graph, stage);
+         threads_may_reduce(graph, stage) && !segments_of(graph.pool, stage);
 }
 
 Program thread_loops(Program program, size_t stage, size_t first, int64_t threads) {

@@ -29,7 +29,8 @@ bool lie_side_by_side(const LoweredGraph& graph, const Stage& stage, size_t axis
   if (axis < stage.domain.output_rank && axis + 1 != stage.domain.output_rank) return false;
   const Accesses accesses = accesses_of(graph, stage);
   return std::ranges::all_of(accesses.reads, [&](const MemoryAccess& read) {
-    return !read.guarded &&
+    const ExprId predicate = graph.pool.read_predicate(read.read);
+    return !(predicate.valid() && uses(graph.pool, predicate, axis)) &&
            (!read.depends_on(axis) || (!read.irregular[axis] && read.strides[axis] == 1));
   });
 }

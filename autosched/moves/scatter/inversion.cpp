@@ -1,11 +1,13 @@
 // autosched/moves/scatter/inversion.cpp -- a stable radix sort of keys as stages.
 //
-// One pass, over digits g of keys in the order so far, in chunks k of L points l:
-//   rank(k, l)   = how many l' < l of the chunk have the digit of l
-//   count(k, g)  = how many points of the chunk have the digit g
-//   within(k, g) = sum over k' < k of count(k', g)
-//   base(g)      = sum over g' < g of all counts of g'
-//   next[base(g) + within(k, g) + rank(k, l)] = order[k L + l]
+// One pass, over digits g of keys in the order so far, in chunks k of words s of 32 points w:
+//   mask(k, s, b)    = the points of the word whose digit has bit b, a bit each
+//   count(g, k)      = how many points of the chunk have the digit g
+//   start(g, k)      = sum over all counts of smaller digits, and of g in chunks before k
+//   rank(k, s, w)    = how many points before w of the chunk have its digit
+//   next[start(digit, k) + rank(k, s, w)] = order[the point]
+// The points of a word that have a digit are those that have, or have not, each of its bits: one
+// instruction a bit for 32 points.
 #include "autosched/moves/scatter/inversion.hpp"
 
 #include <algorithm>
@@ -51,7 +53,21 @@ class Numbers {
   ExprId index_at(TensorId tensor, std::vector<ExprId> index, ExprId predicate = {}) {
     return pool_.cast(at(tensor, std::move(index), predicate), DType::Int64);
   }
-  ExprId counted(ExprId condition) { return pool_.cast(condition, DType::Int32); }
+  ExprId add(ExprId a, ExprId b) { return pool_.add(a, b); }
+  ExprId both(ExprId a, ExprId b) { return pool_.make(Op::BitAnd, {a, b}); }
+  ExprId shifted(ExprId value, int64_t bits) {
+    return bits > 0 ? pool_.make(Op::ShiftRight, {value, small(bits)}) : value;
+  }
+  ExprId bit(ExprId value, int64_t number) { return both(shifted(value, number), small(1)); }
+
+  // How many bits of a word are ones: of pairs of bits, of four, of bytes, of all.
+  ExprId ones(ExprId word) {
+    const ExprId pairs = pool_.sub(word, both(shifted(word, 1), small(0x55555555)));
+    const ExprId fours =
+        add(both(pairs, small(0x33333333)), both(shifted(pairs, 2), small(0x33333333)));
+    const ExprId bytes = both(add(fours, shifted(fours, 4)), small(0x0f0f0f0f));
+    return shifted(pool_.mul(bytes, small(0x01010101)), 24);
+  }
 
  private:
   ExprPool& pool_;
@@ -121,6 +137,12 @@ class SharedStages {
   const std::string& name_;
 };
 
+// A warp's threads have a word of points, a bit each.
+constexpr int64_t kWordPoints = 32;
+// Values of a digit are counted for each chunk: more bits are fewer passes over the points, and
+// more counts.
+constexpr int64_t kMostBits = 8;
+
 class Inverter {
  public:
   Inverter(Program& program, size_t& at, InversionOf of)
@@ -130,106 +152,147 @@ class Inverter {
         numbers_(pool_),
         stages_(program, at, of_.keys, of_.name),
         points_(of_.keys.domain.extents[0]),
-        chunk_(std::min(of_.chunk, points_)),
-        chunks_(ceil_div(points_, chunk_)) {}
+        width_(std::min({of_.chunk, points_, kWordPoints})),
+        words_(ceil_div(std::min(of_.chunk, points_), width_)),
+        chunks_(ceil_div(points_, words_ * width_)),
+        ragged_(points_ % (words_ * width_) != 0) {}
 
   Inversion operator()() {
-    keys_ = stages_.shared(of_.keys, "key");
+    sorted_.words = words_;
+    sorted_.width = width_;
+    sorted_.keys = stages_.shared(keys(), "key");
     // Keys go up to the number of rows. A digit has at most as many values as a chunk has points,
     // so that there are hardly more counts than points.
-    const int64_t bits = bits_of(of_.rows), most = std::max<int64_t>(1, bits_of(chunk_) - 1);
+    const int64_t bits = bits_of(of_.rows);
+    const int64_t most = std::clamp<int64_t>(bits_of(words_ * width_) - 1, 1, kMostBits);
     const int64_t passes = ceil_div(bits, most), each = ceil_div(bits, passes);
-    for (int64_t pass = 0; pass < passes; ++pass) sort_by_digit(pass * each, int64_t{1} << each);
-    return {order_, offsets(), of_.block > 0 && of_.block <= points_ ? blocks() : TensorId{}};
+    for (int64_t pass = 0; pass < passes; ++pass) sort_by_digit(pass * each, each);
+    sorted_.offsets = offsets();
+    return sorted_;
   }
 
  private:
-  void sort_by_digit(int64_t shift, int64_t values) {
-    const TensorId digits = stages_.shared(digit(shift, values), "digit");
-    const TensorId ranks = stages_.shared(rank(digits), "rank");
-    const TensorId counts = stages_.shared(count(digits, values), "count");
-    const TensorId before = shared_before(counts, values);
-    const TensorId bases = stages_.shared(base(counts, before, values), "base");
-    const ExprId point = pool_.axis(0);
-    const ExprId k = pool_.make(Op::FloorDiv, {point, pool_.constant_int(chunk_)});
-    const ExprId l = pool_.make(Op::Mod, {point, pool_.constant_int(chunk_)});
-    const ExprId g = numbers_.index_at(digits, {k, l});
-    Stage place = stages_.stage_over(domain_of({points_}, 0), order_at(point));
-    place.kind = StageKind::Scatter;
-    place.out_of_range = OutOfRange::Drop;
-    place.target = {
-        pool_.add(pool_.add(numbers_.index_at(bases, {g}), numbers_.index_at(before, {k, g})),
-                  numbers_.index_at(ranks, {k, l}))};
+  void sort_by_digit(int64_t shift, int64_t bits) {
+    const TensorId digits = stages_.shared(digit(shift, bits), "digit");
+    const TensorId masks = stages_.shared(mask(digits, bits), "mask");
+    const TensorId counts = stages_.shared(count(masks, bits), "count");
+    const TensorId starts =
+        stages_.shared(start(counts, bits), "start", Running{.axis = 0, .exclusive = true});
+    const TensorId ranks = stages_.shared(rank(digits, masks, bits), "rank");
+    Stage place = placing(digits, starts, ranks);
     if (const std::optional<TensorId> known = stages_.found(place, std::nullopt)) {
-      order_ = *known;
+      sorted_.order = *known;
       return;
     }
-    place.initial = stages_.put(stages_.stage_over(domain_of({points_}, 1), numbers_.small(0)),
-                                "order_start", {points_});
     graph_.distinct.insert(static_cast<StageKey>(graph_.tensors.size()));
-    order_ = stages_.put(std::move(place), "order", {points_});
+    sorted_.order = stages_.put(std::move(place), "order", {points_});
   }
 
-  // The point that is at a place in the order so far; `inside`: where there is one.
-  ExprId order_at(ExprId place, ExprId inside = {}) {
-    return order_.valid() ? numbers_.at(order_, {place}, inside) : pool_.cast(place, DType::Int32);
-  }
-  ExprId key_at(ExprId place, ExprId inside = {}) {
-    if (!order_.valid()) return numbers_.at(keys_, {place}, inside);
-    return numbers_.at(keys_, {pool_.cast(order_at(place, inside), DType::Int64)}, inside);
+  // Over chunks, words and the points of a word: the place in the order so far.
+  ExprId place_here() {
+    const ExprId word =
+        pool_.add(pool_.mul(pool_.axis(0), pool_.constant_int(words_)), pool_.axis(1));
+    return pool_.add(pool_.mul(word, pool_.constant_int(width_)), pool_.axis(2));
   }
 
-  // Behind the last point a digit that is none.
-  Stage digit(int64_t shift, int64_t values) {
-    const ExprId place =
-        pool_.add(pool_.mul(pool_.axis(0), pool_.constant_int(chunk_)), pool_.axis(1));
+  bool is_sorted() const { return sorted_.order.valid(); }
+
+  // Behind the last point that of points which write nothing.
+  Stage keys() {
     ExprId inside;
-    if (chunks_ * chunk_ != points_)
-      inside = pool_.make(Op::Lt, {place, pool_.constant_int(points_)});
-    ExprId body = key_at(place, inside);
-    if (shift > 0) body = pool_.make(Op::ShiftRight, {body, numbers_.small(shift)});
-    body = pool_.make(Op::BitAnd, {body, numbers_.small(values - 1)});
-    if (inside.valid()) body = pool_.select(inside, body, numbers_.small(values));
-    return stages_.stage_over(domain_of({chunks_, chunk_}, 2), body);
+    if (ragged_) inside = pool_.make(Op::Lt, {place_here(), pool_.constant_int(points_)});
+    const std::vector<ExprId> point{place_here()};
+    ExprId body = body_at(pool_, of_.keys.bodies[0], point, inside);
+    if (ragged_) body = pool_.select(inside, body, numbers_.small(of_.rows));
+    return stages_.stage_over(domain_of({chunks_, words_, width_}, 3), body);
   }
 
-  Stage rank(TensorId digits) {
-    const ExprId here = numbers_.at(digits, {pool_.axis(0), pool_.axis(1)});
-    const ExprId there = numbers_.at(digits, {pool_.axis(0), pool_.axis(2)});
-    Domain domain = domain_of({chunks_, chunk_, chunk_}, 2);
-    domain.inequalities.push_back(Affine::variable(1) - Affine::variable(2, 1, 1));
-    return sum_of(stages_.stage_over(domain, numbers_.counted(pool_.make(Op::Eq, {there, here}))));
+  // Behind the last point one that has no bit but the one behind those of digits.
+  Stage digit(int64_t shift, int64_t bits) {
+    ExprId inside;
+    if (ragged_) inside = pool_.make(Op::Lt, {place_here(), pool_.constant_int(points_)});
+    const ExprId here =
+        is_sorted() ? key_at(pool_, sorted_, place_here(), inside)
+                    : numbers_.at(sorted_.keys, {pool_.axis(0), pool_.axis(1), pool_.axis(2)});
+    const ExprId key = numbers_.shifted(here, shift);
+    ExprId body = numbers_.both(key, numbers_.small((int64_t{1} << bits) - 1));
+    if (ragged_) body = pool_.select(inside, body, numbers_.small(int64_t{1} << bits));
+    return stages_.stage_over(domain_of({chunks_, words_, width_}, 3), body);
   }
 
-  Stage count(TensorId digits, int64_t values) {
-    const ExprId there = numbers_.at(digits, {pool_.axis(0), pool_.axis(2)});
-    const ExprId here = pool_.cast(pool_.axis(1), DType::Int32);
-    return sum_of(stages_.stage_over(domain_of({chunks_, values, chunk_}, 2),
-                                     numbers_.counted(pool_.make(Op::Eq, {there, here}))));
+  Stage mask(TensorId digits, int64_t bits) {
+    const ExprId b = pool_.cast(pool_.axis(2), DType::Int32);
+    const ExprId w = pool_.cast(pool_.axis(3), DType::Int32);
+    const ExprId digit = numbers_.at(digits, {pool_.axis(0), pool_.axis(1), pool_.axis(3)});
+    const ExprId bit = numbers_.both(pool_.make(Op::ShiftRight, {digit, b}), numbers_.small(1));
+    const int64_t masks = bits + (ragged_ ? 1 : 0);
+    return sum_of(stages_.stage_over(domain_of({chunks_, words_, masks, width_}, 3),
+                                     pool_.make(Op::ShiftLeft, {bit, w})));
   }
 
-  // As many sums of their own for each chunk, where these take no longer than the ranks do; else
-  // they run on from chunk to chunk.
-  TensorId shared_before(TensorId counts, int64_t values) {
-    const bool short_sums = chunks_ * values <= 4 * chunk_ * chunk_;
-    Domain domain = domain_of({chunks_, values}, 2);
-    if (!short_sums)
-      return stages_.shared(
-          sum_of(stages_.stage_over(domain, numbers_.at(counts, {pool_.axis(0), pool_.axis(1)}))),
-          "before", Running{.axis = 0, .exclusive = true});
-    domain.extents.push_back(chunks_);
-    domain.inequalities.push_back(Affine::variable(0) - Affine::variable(2, 1, 1));
-    return stages_.shared(
-        sum_of(stages_.stage_over(domain, numbers_.at(counts, {pool_.axis(2), pool_.axis(1)}))),
-        "before");
+  // The points of word `s` of chunk `k` that have this digit.
+  ExprId points_with(ExprId digit, TensorId masks, int64_t bits, ExprId k, ExprId s) {
+    ExprId all;
+    for (int64_t b = 0; b < bits; ++b) {
+      const ExprId others = pool_.sub(numbers_.bit(digit, b), numbers_.small(1));
+      const ExprId one =
+          pool_.make(Op::BitXor, {numbers_.at(masks, {k, s, pool_.constant_int(b)}), others});
+      all = all.valid() ? numbers_.both(all, one) : one;
+    }
+    return all;
   }
 
-  Stage base(TensorId counts, TensorId before, int64_t values) {
-    const ExprId last = pool_.constant_int(chunks_ - 1), g = pool_.axis(1);
-    Domain domain = domain_of({values, values}, 1);
-    domain.inequalities.push_back(Affine::variable(0) - Affine::variable(1, 1, 1));
-    return sum_of(stages_.stage_over(
-        domain, pool_.add(numbers_.at(before, {last, g}), numbers_.at(counts, {last, g}))));
+  Stage count(TensorId masks, int64_t bits) {
+    const ExprId g = pool_.cast(pool_.axis(0), DType::Int32), k = pool_.axis(1), s = pool_.axis(2);
+    ExprId with = points_with(g, masks, bits, k, s);
+    const ExprId behind =
+        ragged_ ? numbers_.at(masks, {k, s, pool_.constant_int(bits)}) : numbers_.small(0);
+    const ExprId there = pool_.make(Op::BitNot, {behind});
+    // Of the bits of a shorter word alone.
+    const ExprId inside = width_ < kWordPoints
+                              ? numbers_.both(there, numbers_.small((int64_t{1} << width_) - 1))
+                              : there;
+    if (ragged_ || width_ < kWordPoints) with = numbers_.both(with, inside);
+    return sum_of(stages_.stage_over(domain_of({int64_t{1} << bits, chunks_, words_}, 2),
+                                     numbers_.ones(with)));
+  }
+
+  // One after the other, the chunks of a digit behind each other.
+  Stage start(TensorId counts, int64_t bits) {
+    const ExprId at = pool_.axis(0), chunks = pool_.constant_int(chunks_);
+    return sum_of(stages_.stage_over(domain_of({chunks_ << bits}, 1),
+                                     numbers_.at(counts, {pool_.make(Op::FloorDiv, {at, chunks}),
+                                                          pool_.make(Op::Mod, {at, chunks})})));
+  }
+
+  Stage rank(TensorId digits, TensorId masks, int64_t bits) {
+    const ExprId k = pool_.axis(0), s = pool_.axis(1), w = pool_.axis(2), other = pool_.axis(3);
+    const ExprId with = points_with(numbers_.at(digits, {k, s, w}), masks, bits, k, other);
+    const ExprId one = pool_.make(Op::ShiftLeft, {numbers_.small(1), pool_.cast(w, DType::Int32)});
+    const ExprId before =
+        pool_.select(pool_.make(Op::Eq, {other, s}), pool_.sub(one, numbers_.small(1)),
+                     numbers_.small(width_ < kWordPoints ? (int64_t{1} << width_) - 1 : -1));
+    Domain domain = domain_of({chunks_, words_, width_, words_}, 3);
+    domain.inequalities.push_back(Affine::variable(1) - Affine::variable(3));
+    return sum_of(stages_.stage_over(domain, numbers_.ones(numbers_.both(with, before))));
+  }
+
+  Stage placing(TensorId digits, TensorId starts, TensorId ranks) {
+    const std::vector<ExprId> point{pool_.axis(0), pool_.axis(1), pool_.axis(2)};
+    Domain domain = domain_of({chunks_, words_, width_}, 0);
+    if (ragged_)
+      domain.inequalities.push_back(Affine::variable(0, -words_ * width_, points_ - 1) -
+                                    Affine::variable(1, width_) - Affine::variable(2));
+    const ExprId of_digit =
+        pool_.mul(numbers_.index_at(digits, point), pool_.constant_int(chunks_));
+    const ExprId here = is_sorted() ? numbers_.at(sorted_.order, {place_here()})
+                                    : pool_.cast(place_here(), DType::Int32);
+    Stage place = stages_.stage_over(std::move(domain), here);
+    place.kind = StageKind::Scatter;
+    place.out_of_range = OutOfRange::Drop;
+    place.target = {pool_.add(numbers_.index_at(starts, {pool_.add(of_digit, pool_.axis(0))}),
+                              numbers_.index_at(ranks, point))};
+    return place;
   }
 
   // By bisection of the sorted keys.
@@ -240,7 +303,7 @@ class Inverter {
          step /= 2) {
       const ExprId further = pool_.add(below, pool_.constant_int(step));
       const ExprId inside = pool_.make(Op::Le, {further, pool_.constant_int(points_)});
-      const ExprId key = key_at(pool_.add(further, pool_.constant_int(-1)), inside);
+      const ExprId key = key_at(pool_, sorted_, pool_.add(further, pool_.constant_int(-1)), inside);
       const ExprId smaller = pool_.make(Op::Lt, {key, row});
       below = pool_.select(pool_.logical_and(inside, smaller), further, below);
     }
@@ -249,27 +312,27 @@ class Inverter {
         "offsets");
   }
 
-  TensorId blocks() {
-    const ExprId begin = pool_.mul(pool_.axis(0), pool_.constant_int(of_.block));
-    const ExprId first = key_at(begin);
-    const ExprId last = key_at(pool_.add(begin, pool_.constant_int(of_.block - 1)));
-    const ExprId same = pool_.logical_and(pool_.make(Op::Eq, {first, last}),
-                                          pool_.make(Op::Lt, {first, numbers_.small(of_.rows)}));
-    return stages_.shared(stages_.stage_over(domain_of({points_ / of_.block}, 1),
-                                             pool_.select(same, first, numbers_.small(-1))),
-                          "blocks");
-  }
-
   LoweredGraph& graph_;
   ExprPool& pool_;
   const InversionOf of_;
   Numbers numbers_;
   SharedStages stages_;
-  const int64_t points_, chunk_, chunks_;
-  TensorId keys_, order_;
+  const int64_t points_, width_, words_, chunks_;
+  const bool ragged_;  // the last chunk has fewer points
+  Inversion sorted_;   // so far
 };
 
 }  // namespace
+
+ExprId key_at(ExprPool& pool, const Inversion& inversion, ExprId place, ExprId there) {
+  const ExprId point = pool.cast(
+      pool.read(inversion.order, DType::Int32, std::span(&place, 1), there), DType::Int64);
+  const ExprId word = pool.make(Op::FloorDiv, {point, pool.constant_int(inversion.width)});
+  const ExprId words = pool.constant_int(inversion.words);
+  const ExprId index[] = {pool.make(Op::FloorDiv, {word, words}), pool.make(Op::Mod, {word, words}),
+                          pool.make(Op::Mod, {point, pool.constant_int(inversion.width)})};
+  return pool.read(inversion.keys, DType::Int32, index, there);
+}
 
 Inversion invert_keys(Program& program, size_t& at, InversionOf of) {
   return Inverter(program, at, std::move(of))();

@@ -6,7 +6,8 @@
 //
 // It is a radix sort by stages that are plain ones but for one: each pass counts the digits of the
 // keys in chunks of the points, adds up what stands before each chunk, and puts every point where
-// it belongs, which is a scatter that is known to write each element once (LoweredGraph::distinct).
+// it belongs, which is a scatter that is known to write each element once (LoweredGraph::distinct)
+// and starts from nothing.
 #pragma once
 
 #include <cstdint>
@@ -15,20 +16,22 @@
 
 namespace adjit::sched {
 
+/// All int32.
 struct Inversion {
-  TensorId order;    // int32, a point each
-  TensorId offsets;  // int32, one more than there are rows
-  /// int32, for each whole block of places the row that all its points have, or -1; invalid where
-  /// none were asked for, or there is no whole one.
-  TensorId blocks;
+  TensorId keys;                 // a point each, by chunks, words of these and points of a word
+  TensorId order;                // a point each
+  TensorId offsets;              // one more than there are rows
+  int64_t words = 1, width = 1;  // of a chunk, points of a word
 };
+
+/// The key of the point that is at a place of the order; `there`: where it is read.
+ExprId key_at(ExprPool& pool, const Inversion& inversion, ExprId place, ExprId there = {});
 
 /// What the stages of an inversion are made for.
 struct InversionOf {
   Stage keys;  // int32 along one axis: rows from 0 on, or `rows` for points that write nothing
   int64_t rows = 0;
-  int64_t chunk = 0;  // points of a chunk, and at most so many values of a digit
-  int64_t block = 0;  // places of a block; 0: none
+  int64_t chunk = 0;  // points that are counted together, up to 31 more
   std::string name;   // of the scatter
 };
 

@@ -4,11 +4,13 @@
 //   H[I[p], c] += X[p, c]    becomes, with the points sorted by I (inversion.hpp),
 //   H[i, c] += X[order[q], c]    for offsets[i] <= q < offsets[i + 1]
 // Rows are independent, and each combines its points in their order: the results are those of the
-// scatter that goes through its points one after the other.
+// scatter that goes through its points one after the other. Where the scatter starts from nothing
+// and its rows are all of the result, that is a reduction over a segment (segments.hpp), which
+// stores each result once; else it is a scatter still.
 //
 // With pieces no thread goes through a whole long row: the order is cut into blocks of so many
 // places, and a block whose points are all one row's has a sum of its own. Row i is what stands
-// before its first block, then, added to that, the sum of its blocks in their order and of what
+// before its first block, then, added to that, the sums of its blocks in their order and what
 // stands behind the last one. Where a row has no whole block, its result is the same as without.
 // Where blocks begin in a row depends on how many points the rows before it have.
 #include <algorithm>
@@ -33,17 +35,32 @@ int64_t product_of(std::span<const int64_t> extents) {
   return product;
 }
 
-// The only axis that a target uses, if it is an affine form of it.
-std::optional<size_t> alone_in(const ExprPool& pool, const Stage& stage, ExprId target) {
+// An axis in a target that is an affine form of axes, and what it is multiplied by there.
+struct Digit {
+  size_t axis = 0;
+  int64_t scale = 1;
+};
+
+// The axes of a target that names another coordinate for each of their points: one, or several as
+// digits of it, the least one first. Empty of other targets.
+std::vector<Digit> digits_of(const ExprPool& pool, const Stage& stage, ExprId target) {
   const std::optional<IndexForm> at = index_form(pool, target, stage.domain);
-  if (!at) return std::nullopt;
-  std::optional<size_t> axis;
+  if (!at) return {};
+  std::vector<Digit> digits;
   for (size_t v = 0; v < at->form.size(); ++v) {
     if (at->form.coefficient(v) == 0) continue;
-    if (axis || v >= stage.domain.rank()) return std::nullopt;
-    axis = v;
+    if (v >= stage.domain.rank()) return {};
+    digits.push_back({v, at->form.coefficient(v)});
   }
-  return axis;
+  if (digits.size() == 1) return digits;
+  std::ranges::sort(digits, {}, &Digit::scale);
+  int64_t below = 0;  // the largest number that the digits before have
+  for (const Digit& digit : digits) {
+    if (digit.scale <= below) return {};
+    const int64_t last = std::max<int64_t>(stage.domain.extents[digit.axis], 1) - 1;
+    below = checked_add(below, checked_mul(digit.scale, last));
+  }
+  return digits;
 }
 
 /// A scatter, and what stages over its rows, or over blocks of places, and the axes that write
@@ -95,39 +112,16 @@ struct InvertedScatter {
     return row;
   }
 
-  // A stage over these rows, the axes that write apart and, if there are any, places.
-  Stage stage_over(std::vector<int64_t> rows, int64_t places) {
-    Stage over = whole;
-    over.domain = Domain();
-    for (const size_t a : axes.apart) rows.push_back(whole.domain.extents[a]);
-    if (places > 0) rows.push_back(places);
-    over.domain.extents = std::move(rows);
-    return over;
-  }
-  ExprId place(size_t rows) { return pool.axis(rows + axes.apart.size()); }
-  ExprId in_segment(ExprId begin, ExprId place, ExprId end, ExprId row) {
-    const ExprId inside =
-        pool.logical_and(pool.make(Op::Le, {begin, place}), pool.make(Op::Lt, {place, end}));
-    return pool.select(inside, row, number(-1));
-  }
-
-  // The whole scatter's axes, where axis `rows + k` is the k-th that writes apart.
-  std::vector<ExprId> axes_at(ExprId point, size_t rows) {
+  // The whole scatter's axes at a point, where those that write apart are `apart`.
+  std::vector<ExprId> axes_at(ExprId point, std::span<const ExprId> apart) {
     std::vector<ExprId> now = points_at(point);
-    for (size_t k = 0; k < axes.apart.size(); ++k) now[axes.apart[k]] = pool.axis(rows + k);
+    for (size_t k = 0; k < axes.apart.size(); ++k) now[axes.apart[k]] = apart[k];
     return now;
   }
-  ExprId term(size_t rows) {
-    const std::vector<ExprId> now = axes_at(small(inversion.order, place(rows)), rows);
-    return body_at(pool, whole.bodies[0], now, {});
-  }
-  // Into the result, from stages with so many axes of rows.
-  std::vector<ExprId> targets(size_t rows, std::span<const ExprId> coordinates) {
-    const std::vector<ExprId> now = axes_at(number(0), rows);
-    std::vector<ExprId> target;
-    for (const ExprId whole : whole.target) target.push_back(body_at(pool, whole, now, {}));
-    for (size_t k = 0; k < coordinates.size(); ++k) target[axes.rows[k]] = coordinates[k];
-    return target;
+  // What the point at a place of the order adds; `there`: where it is read at all.
+  ExprId term(ExprId place, std::span<const ExprId> apart, ExprId there = {}) {
+    const std::vector<ExprId> now = axes_at(small(inversion.order, place, there), apart);
+    return body_at(pool, whole.bodies[0], now, there);
   }
 
   Program& program;
@@ -180,138 +174,206 @@ Stage keys_of(InvertedScatter& of) {
   return stage;
 }
 
-// Of long rows, what stands before their first whole block.
-Stage sums_of_rows(InvertedScatter& of, int64_t piece) {
-  const size_t rank = of.row_extents.size();
-  Stage stage = of.stage_over(of.row_extents, of.places);
-  std::vector<ExprId> rows;
-  for (size_t k = 0; k < rank; ++k) rows.push_back(of.pool.axis(k));
-  stage.bodies = {of.term(rank)};
-  stage.target = of.targets(rank, rows);
-  const ExprId row = of.row_number(rows);
-  ExprId begin = of.small(of.inversion.offsets, row);
-  ExprId end = of.small(of.inversion.offsets, of.pool.add(row, of.number(1)));
-  if (of.whole.combiner.kind == CombinerKind::None)  // the last point is all that is left
-    begin = of.pool.make(Op::Max, {begin, of.pool.add(end, of.number(-1))});
-  if (of.inversion.blocks.valid()) {
-    const ExprId first =
-        of.pool.make(Op::FloorDiv, {of.pool.add(begin, of.number(piece - 1)), of.number(piece)});
-    const ExprId behind = of.pool.make(Op::FloorDiv, {end, of.number(piece)});
-    end = of.pool.select(of.pool.make(Op::Lt, {first, behind}),
-                         of.pool.mul(first, of.number(piece)), end);
+// `value` at the places of a segment, elsewhere what adds nothing.
+ExprId in_segment(ExprPool& pool, ExprId begin, ExprId place, ExprId end, ExprId value,
+                  ExprId outside) {
+  const ExprId inside =
+      pool.logical_and(pool.make(Op::Le, {begin, place}), pool.make(Op::Lt, {place, end}));
+  return pool.select(inside, value, outside);
+}
+
+// The sum of each block of so many places that are all one row's.
+TensorId sums_of_blocks(InvertedScatter& of, int64_t piece) {
+  ExprPool& pool = of.pool;
+  const int64_t blocks = of.places / piece;
+  const ExprId first = pool.mul(pool.axis(0), of.number(piece));
+  const ExprId row = key_at(pool, of.inversion, first);
+  const ExprId last = key_at(pool, of.inversion, pool.add(first, of.number(piece - 1)));
+  const ExprId rows = pool.constant_int(product_of(of.row_extents), DType::Int32);
+  const ExprId whole =
+      pool.logical_and(pool.make(Op::Eq, {row, last}), pool.make(Op::Lt, {row, rows}));
+  Stage stage = of.whole;
+  stage.kind = StageKind::Compute;
+  stage.target.clear();
+  stage.initial = {};
+  stage.out_of_range = OutOfRange::Error;
+  stage.domain = Domain();
+  stage.domain.extents = {blocks};
+  std::vector<ExprId> apart;
+  for (const size_t a : of.axes.apart) {
+    apart.push_back(pool.axis(stage.domain.rank()));
+    stage.domain.extents.push_back(of.whole.domain.extents[a]);
   }
-  ExprId& first = stage.target[of.axes.rows[0]];
-  first = of.in_segment(begin, of.place(rank), end, first);
+  const std::vector<int64_t> shape = stage.domain.extents;
+  stage.domain.output_rank = stage.domain.rank();
+  const ExprId place = pool.axis(stage.domain.rank());
+  stage.domain.extents.push_back(piece);
+  const ExprId begin = pool.select(whole, of.number(0), of.number(piece));
+  stage.bodies = {in_segment(pool, begin, place, of.number(piece),
+                             of.term(pool.add(first, place), apart),
+                             identity_of(pool, of.whole.combiner.kind, of.dtype()))};
+  stage.results = {add_tensor(of.graph, of.name + "_block_sums", of.dtype(), shape)};
+  const TensorId result = stage.results[0];
+  insert_stage(of.program, of.stage++, std::move(stage));
+  return result;
+}
+
+// What the rows combine: their points, or, where they have whole blocks, fewer places than that.
+struct RowTerms {
+  ExprId begin, end;  // of the places of a row
+  ExprId value;       // at one of them
+};
+
+RowTerms terms_of_rows(InvertedScatter& of, ExprId row, ExprId place, std::span<const ExprId> apart,
+                       TensorId blocks, int64_t piece) {
+  ExprPool& pool = of.pool;
+  RowTerms terms;
+  terms.begin = of.small(of.inversion.offsets, row);
+  terms.end = of.small(of.inversion.offsets, pool.add(row, of.number(1)));
+  if (!blocks.valid()) {
+    terms.value = of.term(place, apart);
+    return terms;
+  }
+  const ExprId size = of.number(piece);
+  const ExprId first = pool.make(Op::FloorDiv, {pool.add(terms.begin, of.number(piece - 1)), size});
+  const ExprId behind = pool.make(Op::FloorDiv, {terms.end, size});
+  const ExprId whole = pool.make(Op::Max, {pool.sub(behind, first), of.number(0)});
+  const ExprId from = pool.mul(first, size);
+  const ExprId left_out = pool.mul(whole, of.number(piece - 1));
+  // Each of a row's whole blocks is one place.
+  const ExprId before = pool.make(Op::Lt, {place, from});
+  const ExprId further = pool.make(Op::Le, {pool.add(from, whole), place});
+  const ExprId inside = pool.make(Op::Not, {pool.make(Op::Or, {before, further})});
+  std::vector<ExprId> index{pool.add(first, pool.sub(place, from))};
+  index.insert(index.end(), apart.begin(), apart.end());
+  // There is a point to read for a block's place, too, and behind the row.
+  const ExprId point = pool.make(
+      Op::Min, {pool.select(before, place, pool.add(place, left_out)), of.number(of.places - 1)});
+  terms.value =
+      pool.select(inside, pool.read(blocks, of.dtype(), index, inside), of.term(point, apart));
+  terms.end = pool.sub(terms.end, left_out);
+  return terms;
+}
+
+std::vector<ExprId> coordinates_of(InvertedScatter& of) {
+  std::vector<ExprId> here;
+  for (size_t d = 0; d < of.shape.size(); ++d) here.push_back(of.pool.axis(d));
+  return here;
+}
+
+// The axes that write apart, over the coordinates of the result; nullopt where they and the rows do
+// not name all elements.
+std::optional<std::vector<ExprId>> apart_at(InvertedScatter& of, std::span<const ExprId> here) {
+  ExprPool& pool = of.pool;
+  std::vector<ExprId> apart(of.axes.apart.size());
+  for (size_t d = 0; d < of.shape.size(); ++d) {
+    if (std::ranges::find(of.axes.rows, d) != of.axes.rows.end()) continue;
+    const ExprId target = of.whole.target[d];
+    const std::optional<IndexForm> at = index_form(pool, target, of.whole.domain);
+    int64_t below = 1;
+    for (const Digit& digit : digits_of(pool, of.whole, target)) {
+      const int64_t extent = of.whole.domain.extents[digit.axis];
+      if (digit.scale != below || at->form.constant() != 0) return std::nullopt;
+      ExprId axis = here[d];
+      if (below > 1) axis = pool.make(Op::FloorDiv, {axis, of.number(below)});
+      below = checked_mul(below, extent);
+      if (below < of.shape[d]) axis = pool.make(Op::Mod, {axis, of.number(extent)});
+      const auto k = std::ranges::find(of.axes.apart, digit.axis) - of.axes.apart.begin();
+      apart[static_cast<size_t>(k)] = axis;
+    }
+    if (below != of.shape[d]) return std::nullopt;
+  }
+  return apart;
+}
+
+// The stage of what a scatter starts from, where that is what adds nothing.
+std::optional<size_t> stage_of_nothing(const InvertedScatter& of) {
+  const size_t s = defining_stages(of.graph)[of.whole.initial.value];
+  if (s == SIZE_MAX || !is_alone(of.program, s)) return std::nullopt;
+  const Stage& stage = of.graph.stages[s];
+  const ExprId nothing = identity_of(of.pool, of.whole.combiner.kind, of.dtype());
+  const bool fills = stage.kind == StageKind::Compute && stage.domain.is_box() &&
+                     stage.combiner.kind == CombinerKind::None && stage.bodies[0] == nothing;
+  return fills ? std::optional(s) : std::nullopt;
+}
+
+// Over the elements of the result, whose rows are all of it.
+Stage results_of_rows(InvertedScatter& of, TensorId blocks, int64_t piece) {
+  ExprPool& pool = of.pool;
+  const size_t rank = of.shape.size();
+  const std::vector<ExprId> here = coordinates_of(of);
+  std::vector<ExprId> rows;
+  for (const size_t d : of.axes.rows) rows.push_back(here[d]);
+  const std::vector<ExprId> apart = *apart_at(of, here);
+  Stage stage = of.whole;
+  stage.kind = StageKind::Compute;
+  stage.target.clear();
+  stage.initial = {};
+  stage.out_of_range = OutOfRange::Error;
+  stage.domain = Domain();
+  stage.domain.extents = of.shape;
+  stage.domain.output_rank = rank;
+  const ExprId row = of.row_number(rows);
+  if (of.whole.combiner.kind == CombinerKind::None) {  // the last point is all that is left
+    const ExprId end = of.small(of.inversion.offsets, pool.add(row, of.number(1)));
+    const ExprId any = pool.make(Op::Lt, {of.small(of.inversion.offsets, row), end});
+    const ExprId nothing = pool.make(Op::Not, {any});
+    stage.bodies = {pool.select(any, of.term(pool.add(end, of.number(-1)), apart, any),
+                                pool.read(of.whole.initial, of.dtype(), here, nothing))};
+    return stage;
+  }
+  stage.domain.extents.push_back(of.places);
+  const ExprId place = pool.axis(rank);
+  const RowTerms terms = terms_of_rows(of, row, place, apart, blocks, piece);
+  stage.bodies = {in_segment(pool, terms.begin, place, terms.end, terms.value,
+                             identity_of(pool, of.whole.combiner.kind, of.dtype()))};
   return stage;
 }
 
-// Long rows: the sum of each block of places that are all one row's, then those of the row.
-class LongRows {
- public:
-  explicit LongRows(InvertedScatter& of) : of_(of) {}
+// Over the rows and the axes that write apart, on top of what the scatter starts from.
+Stage scatter_of_rows(InvertedScatter& of, TensorId blocks, int64_t piece) {
+  ExprPool& pool = of.pool;
+  Stage stage = of.whole;
+  stage.domain = Domain();
+  stage.domain.extents = of.row_extents;
+  std::vector<ExprId> rows, apart;
+  for (size_t k = 0; k < of.row_extents.size(); ++k) rows.push_back(pool.axis(k));
+  for (const size_t a : of.axes.apart) {
+    apart.push_back(pool.axis(stage.domain.rank()));
+    stage.domain.extents.push_back(of.whole.domain.extents[a]);
+  }
+  const ExprId place = pool.axis(stage.domain.rank());
+  stage.domain.extents.push_back(of.places);
+  RowTerms terms = terms_of_rows(of, of.row_number(rows), place, apart, blocks, piece);
+  if (of.whole.combiner.kind == CombinerKind::None)  // the last point is all that is left
+    terms.begin = pool.make(Op::Max, {terms.begin, pool.add(terms.end, of.number(-1))});
+  stage.bodies = {terms.value};
+  const std::vector<ExprId> now = of.axes_at(of.number(0), apart);
+  for (ExprId& target : stage.target) target = body_at(pool, target, now, {});
+  for (size_t k = 0; k < rows.size(); ++k) stage.target[of.axes.rows[k]] = rows[k];
+  ExprId& first = stage.target[of.axes.rows[0]];
+  first = in_segment(pool, terms.begin, place, terms.end, first, of.number(-1));
+  return stage;
+}
 
-  // For the first whole block of each row: that and all places of the row behind it.
-  TensorId sums_of_blocks(int64_t piece) {
-    const ExprId block = of_.pool.axis(0), begin = of_.pool.mul(block, of_.number(piece));
-    const ExprId whole = of_.pool.make(Op::Le, {of_.number(0), row_of_block()});
-    const ExprId end =
-        of_.pool.add(begin, of_.pool.select(whole, of_.number(piece), of_.number(0)));
-    const TensorId each =
-        block_segments(of_.places, of_.term(1), begin, end, start_of_blocks(), "_block_sums");
-    std::vector<ExprId> index{of_.place(1)};
-    for (size_t k = 0; k < of_.axes.apart.size(); ++k) index.push_back(of_.pool.axis(1 + k));
-    const ExprId behind = of_.pool.make(Op::FloorDiv, {end_of_row(), of_.number(piece)});
-    const TensorId together =
-        block_segments(blocks(), of_.pool.read(each, of_.dtype(), index), block,
-                       of_.pool.select(is_first(), behind, block), start_of_blocks(), "_long_rows");
-    const ExprId rest = of_.pool.mul(behind, of_.number(piece));
-    return block_segments(of_.places, of_.term(1), rest,
-                          of_.pool.select(is_first(), end_of_row(), rest), together,
-                          "_long_row_ends");
-  }
-
-  Stage sums_of_long_rows(TensorId sums, TensorId started) {
-    Stage stage = of_.stage_over({blocks()}, 0);
-    std::vector<ExprId> index{of_.pool.axis(0)};
-    for (size_t k = 0; k < of_.axes.apart.size(); ++k) index.push_back(of_.pool.axis(1 + k));
-    stage.bodies = {of_.pool.read(sums, of_.dtype(), index)};
-    std::vector<ExprId> rows(of_.row_extents.size());
-    of_.unflatten(row_of_block(), of_.row_extents, [&](size_t k, ExprId row) { rows[k] = row; });
-    rows[0] = of_.pool.select(is_first(), rows[0], of_.number(-1));
-    stage.target = of_.targets(1, rows);
-    stage.initial = started;
-    return stage;
-  }
-
- private:
-  int64_t blocks() const { return of_.graph.info(of_.inversion.blocks).element_count(); }
-  ExprId row_of_block() { return of_.small(of_.inversion.blocks, of_.pool.axis(0)); }
-  // Whether block number `axis 0` is the first whole one of its row.
-  ExprId is_first() {
-    const ExprId block = of_.pool.axis(0), row = row_of_block();
-    const ExprId follows = of_.pool.make(Op::Lt, {of_.number(0), block});
-    const ExprId before =
-        of_.small(of_.inversion.blocks, of_.pool.add(block, of_.number(-1)), follows);
-    const ExprId other = of_.pool.make(Op::Or, {of_.pool.make(Op::Eq, {block, of_.number(0)}),
-                                                of_.pool.make(Op::Ne, {before, row})});
-    return of_.pool.logical_and(of_.pool.make(Op::Le, {of_.number(0), row}), other);
-  }
-  // Place behind the last one of its row.
-  ExprId end_of_row() {
-    return of_.small(of_.inversion.offsets, of_.pool.add(row_of_block(), of_.number(1)));
-  }
-
-  // A row of columns for each block.
-  TensorId put(Stage stage, const std::string& what) {
-    std::vector<int64_t> shape{blocks()};
-    for (const size_t a : of_.axes.apart) shape.push_back(of_.whole.domain.extents[a]);
-    stage.results = {add_tensor(of_.graph, of_.name + what, of_.dtype(), shape)};
-    const TensorId result = stage.results[0];
-    insert_stage(of_.program, of_.stage++, std::move(stage));
-    return result;
-  }
-  TensorId start_of_blocks() {
-    Stage stage = of_.stage_over({blocks()}, 0);
-    stage.kind = StageKind::Compute;
-    stage.combiner = {};
-    stage.domain.output_rank = stage.domain.rank();
-    stage.bodies = {identity_of(of_.pool, of_.whole.combiner.kind, of_.dtype())};
-    stage.target.clear();
-    stage.initial = {};
-    stage.out_of_range = OutOfRange::Error;
-    return put(std::move(stage), "_block_sums_start");
-  }
-  TensorId block_segments(int64_t places, ExprId body, ExprId begin, ExprId end, TensorId initial,
-                          const std::string& what) {
-    Stage stage = of_.stage_over({blocks()}, places);
-    stage.bodies = {body};
-    stage.target = {of_.in_segment(begin, of_.place(1), end, of_.pool.axis(0))};
-    for (size_t k = 0; k < of_.axes.apart.size(); ++k) stage.target.push_back(of_.pool.axis(1 + k));
-    stage.initial = initial;
-    return put(std::move(stage), what);
-  }
-
-  InvertedScatter& of_;
-};
-
-// Where the scatter stands then.
+// Where the stage stands then.
 size_t inverted(InvertedScatter of, int64_t chunk, int64_t piece) {
-  of.inversion = invert_keys(of.program, of.stage,
-                             {keys_of(of), product_of(of.row_extents), chunk, piece, of.name});
-  Stage last = sums_of_rows(of, piece);
-  if (of.inversion.blocks.valid()) {
-    LongRows long_rows(of);
-    const TensorId sums = long_rows.sums_of_blocks(piece);
-    last.results = {add_tensor(of.graph, of.name + "_short", of.dtype(), of.shape)};
-    const TensorId started = last.results[0];
-    insert_stage(of.program, of.stage++, std::move(last));
-    last = long_rows.sums_of_long_rows(sums, started);
-    of.graph.distinct.insert(stage_key(last));
-  }
-  of.graph.stages[of.stage] = std::move(last);
+  of.inversion =
+      invert_keys(of.program, of.stage, {keys_of(of), product_of(of.row_extents), chunk, of.name});
+  const bool in_pieces = piece > 0 && piece <= of.places;
+  const TensorId blocks = in_pieces ? sums_of_blocks(of, piece) : TensorId{};
+  const bool whole = apart_at(of, coordinates_of(of)).has_value();
+  const std::optional<size_t> nothing = whole ? stage_of_nothing(of) : std::nullopt;
+  const bool is_last = whole && of.whole.combiner.kind == CombinerKind::None;
+  const bool stores_all = nothing || is_last;
+  of.graph.stages[of.stage] =
+      stores_all ? results_of_rows(of, blocks, piece) : scatter_of_rows(of, blocks, piece);
   reset_nest(of.program, of.stage);
   index_readers(of.program);
-  return of.stage;
+  if (!nothing || is_last) return of.stage;
+  const size_t unread[] = {*nothing};
+  remove_stages(of.program, unread);
+  return of.stage - 1;
 }
 
 }  // namespace
@@ -321,14 +383,18 @@ InvertedAxes inverted_axes(const Graph& graph, const Stage& stage) {
   InvertedAxes axes;
   std::vector<bool> apart(stage.domain.rank(), false);
   for (size_t d = 0; d < stage.target.size(); ++d) {
-    const std::optional<size_t> axis = alone_in(pool, stage, stage.target[d]);
-    bool owns = axis && !stage.domain.is_bounded(*axis);
-    for (size_t other = 0; other < stage.target.size() && owns; ++other)
-      owns = other == d || !uses(pool, stage.target[other], *axis);
-    if (owns)
-      apart[*axis] = true;
-    else
+    const std::vector<Digit> digits = digits_of(pool, stage, stage.target[d]);
+    const auto owns = [&](const Digit& digit) {
+      if (stage.domain.is_bounded(digit.axis)) return false;
+      for (size_t other = 0; other < stage.target.size(); ++other)
+        if (other != d && uses(pool, stage.target[other], digit.axis)) return false;
+      return true;
+    };
+    if (digits.empty() || !std::ranges::all_of(digits, owns)) {
       axes.rows.push_back(d);
+      continue;
+    }
+    for (const Digit& digit : digits) apart[digit.axis] = true;
   }
   for (size_t a = 0; a < apart.size(); ++a) (apart[a] ? axes.apart : axes.points).push_back(a);
   return axes;
@@ -352,17 +418,15 @@ Program invert(Program program, size_t stage, int64_t chunk, int64_t piece) {
       !axes.rows.empty(),
       "there is no row that several of its points may write, or they all write the same ones");
   const std::vector<int64_t>& shape = program.graph.info(whole.results[0]).shape;
-  std::vector<int64_t> points, rows, all, blocks;
+  std::vector<int64_t> points, rows, all;
   for (const size_t a : axes.points) points.push_back(whole.domain.extents[a]);
   for (const size_t d : axes.rows) rows.push_back(shape[d]);
   for (const size_t a : axes.apart) all.push_back(whole.domain.extents[a]);
   all.insert(all.end(), points.begin(), points.end());
-  blocks = all;
-  blocks.push_back(piece > 0 ? product_of(points) / piece : 1);
   all.insert(all.end(), rows.begin(), rows.end());
   move.require(std::ranges::count(all, 0) == 0, "it has no points, or no rows");
   move.require(product_of(points) <= kMostInverted && product_of(rows) <= kMostInverted &&
-                   product_of(all) < INT64_MAX && product_of(blocks) < INT64_MAX,
+                   product_of(all) < INT64_MAX,
                "its points or its rows are too many to be numbered");
   const size_t now = inverted(InvertedScatter(program, stage, axes), chunk, piece);
   Json arguments{{"chunk", chunk}};

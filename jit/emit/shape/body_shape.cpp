@@ -46,8 +46,7 @@ class BodyAnalysis {
 
   // Of the nodes whose values are needed: not of what only forms are made of.
   void find_makings() {
-    std::vector<ExprId> open(shape_.nest->stage->bodies.rbegin(),
-                             shape_.nest->stage->bodies.rend());
+    std::vector<ExprId> open(shape_.nest->bodies.rbegin(), shape_.nest->bodies.rend());
     std::vector<ExprId> inputs;
     for (ExprId coordinate : shape_.nest->target) add_inputs_of_coordinate(coordinate, inputs);
     if (const auto& segment = shape_.nest->segment_loop)

@@ -56,7 +56,10 @@ NestConstraints::NestConstraints(const Program& program, const NestShape& shape,
     };
     if (first_points[a].lo < 0) clip(Affine::variable(a));
     const bool reaches_out = first_points[a].hi + shape.nest->spans[a] > domain.extents[a];
-    const Affine before_end = Affine::variable(a, -1, domain.extents[a] - 1);
+    const bool backwards =
+        shape.runs_together && shape.running->axis == a && shape.running->reverse;
+    const Affine before_end =
+        backwards ? Affine::variable(a) : Affine::variable(a, -1, domain.extents[a] - 1);
     // Points past the end that read something all the same are computed, too.
     if ((shape.whole_tiles[a] || reaches_out) && is_cooperative(*shape.stage, *shape.nest) &&
         points_of_threads(*shape.nest, a) > 1 && reads_buffers_of_tiles(program, *shape.nest, a)) {

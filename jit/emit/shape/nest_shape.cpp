@@ -26,7 +26,7 @@ size_t own_ways_from(const Nest& nest) {
 // The serial loops of the reduction that stand directly above the tile; where threads share a
 // reduction, their loops as well.
 size_t accumulators_from(const NestShape& shape) {
-  const bool cooperative = is_cooperative(*shape.stage, *shape.nest);
+  const bool cooperative = shape.runs_together || is_cooperative(*shape.stage, *shape.nest);
   const auto carries = [&](const Loop& loop) {
     if (loop.kind == LoopKind::Thread) return cooperative;
     return loop.kind == LoopKind::Serial && shape.is_reduction(loop);
@@ -49,12 +49,16 @@ bool reads_from_inside(const Graph& graph, const Nest& nest, size_t depth, ExprI
   return false;
 }
 
-// The one serial loop over the axis of a scatter's segments, if all that decides where they begin
-// and end is outside it.
+// The one serial loop over the axis of a stage's segments, if all that decides where they begin
+// and end is outside it; accumulators stay in registers inside it.
 std::optional<size_t> loop_through(const Graph& graph, const Nest& nest, const Segments& segments) {
   const std::vector<size_t> over = loops_over(nest, segments.axis);
   if (over.size() != 1 || over[0] >= sched::tile_begin(nest) ||
       nest.loops[over[0]].kind != LoopKind::Serial)
+    return std::nullopt;
+  const Stage& stage = graph.stages[nest.stage];
+  if (stage.kind == StageKind::Compute &&
+      (over[0] + 1 != sched::tile_begin(nest) || is_cooperative(stage, nest)))
     return std::nullopt;
   for (const ExprId bound : {segments.begin, segments.end}) {
     if (reads_from_inside(graph, nest, over[0] + 1, bound)) return std::nullopt;
@@ -70,6 +74,7 @@ NestShape::NestShape(const Program& program, const Nest& of)
     : nest(&of),
       stage(&program.graph.stages[of.stage]),
       running(running_of(program.graph, *stage)),
+      bodies(stage->bodies),
       target(stage->target),
       axes(of.axis_base) {
   const Domain& domain = stage->domain;
@@ -93,19 +98,34 @@ NestShape::NestShape(const Program& program, const Nest& of)
                                            " instances are made");
     unrolled_loops.push_back(k);
   }
+  if (running && sched::runs_together(*running, of)) {
+    runs_together = true;
+    together_begin = tile_begin;
+    if (together_begin > 0 && of.loops[together_begin - 1].kind == LoopKind::Thread)
+      --together_begin;
+  }
   if (running && running->reverse) {
     Affine& axis = axes[running->axis];
     axis = Affine(domain.extents[running->axis] - 1) - axis;
+    // Lanes go up in memory.
+    if (lanes_in_reduction())
+      axis += Affine::variable(of.loops[*lane_loop].variable, 2, -(int64_t{lanes} - 1));
   }
   if (const std::optional<Segments> segments = segments_of(program.graph.pool, *stage))
     if (const std::optional<size_t> loop = loop_through(program.graph, of, *segments)) {
       segment_loop = {*loop, segments->begin, segments->end};
-      target[segments->dimension] = segments->inside;
+      if (is_scatter()) {
+        target[segments->dimension] = segments->inside[0];
+      } else {
+        bodies = segments->inside;
+      }
     }
   thread_begin = own_ways_from(of);
   reduction_begin = is_scatter() ? parallel_depth(of) : accumulators_from(*this);
   for (size_t a = 0; a < domain.rank(); ++a)
-    whole_tiles.push_back(takes_whole_tiles(*stage, of, a));
+    whole_tiles.push_back(
+        takes_whole_tiles(*stage, of, a) ||
+        (runs_together && a == running->axis && of.spans[a] % points_together(*running, of) != 0));
   for (size_t a = domain.output_rank; a < domain.rank(); ++a)
     empty_reduction |= domain.extents[a] == 0;
 }

@@ -60,8 +60,9 @@ class NestShape {
   const Nest* nest;
   const Stage* stage;
   const Running* running;  // how its results run on along an axis; null: they do not
-  /// A scatter's; at points of the segment alone where a loop goes through nothing else.
-  std::vector<ExprId> target;
+  /// The stage's bodies and a scatter's target; at points of the segment alone where a loop goes
+  /// through nothing else.
+  std::vector<ExprId> bodies, target;
   /// A loop that goes from point `begin` to `end` of its axis, which loops outside it decide.
   struct SegmentLoop {
     size_t loop = 0;
@@ -72,12 +73,14 @@ class NestShape {
   size_t tile_begin = 0;       // first loop of the tile
   size_t reduction_begin = 0;  // first of the loops that carry accumulators
   size_t thread_begin = 0;     // of a nest of a block: from where on its threads go their own ways
+  bool runs_together = false;  // several points of a running reduction's axis are combined at once:
+  size_t together_begin = 0;   // those inside the loops in front of this one
   std::optional<size_t> lane_loop;
   unsigned lanes = 1;
   std::vector<size_t> unrolled_loops;  // of the tile, in order
   std::vector<int64_t> tile_points;    // per axis, of a whole tile inside the nest's span
   // Per axis, whether the tile has all its points also past the end (takes_whole_tiles,
-  // threads.hpp).
+  // threads.hpp; of a running reduction past its last one).
   std::vector<bool> whole_tiles;
   bool empty_reduction = false;
 };

@@ -29,8 +29,14 @@ std::vector<Interval> axis_ranges(std::vector<Interval> first_points, const Nest
   for (size_t a = 0; a < first_points.size(); ++a) {
     int64_t points = shape.nest->spans[a];
     if (shape.whole_tiles[a]) {
-      const int64_t whole = points_of_threads(*shape.nest, a);
+      const int64_t whole = shape.runs_together && shape.running->axis == a
+                                ? points_together(*shape.running, *shape.nest)
+                                : points_of_threads(*shape.nest, a);
       points = ceil_div(points, whole) * whole;
+    }
+    if (shape.runs_together && shape.running->axis == a && shape.running->reverse) {
+      first_points[a].lo = shape.nest->spans[a] - points;
+      points = shape.nest->spans[a];
     }
     first_points[a].hi = checked_add(first_points[a].hi, std::max<int64_t>(points - 1, 0));
   }
@@ -62,8 +68,9 @@ NestContext::NestContext(KernelContext& kernel, const Nest& nest, bool by_block)
       stores(kernel, shape, limits, constraints.has_place, splats, masks),
       instance_work(work_of_instance(kernel.program, shape, body_shape.work)),
       by_block(by_block),
-      carries_over_threads(by_block && (is_cooperative(*shape.stage, nest) ||
-                                        shape.reduction_begin < shape.thread_begin)) {}
+      carries_over_threads(
+          by_block && !shape.runs_together &&
+          (is_cooperative(*shape.stage, nest) || shape.reduction_begin < shape.thread_begin)) {}
 
 void count_instance(NestContext& nest) {
   constexpr size_t kMostOperations = 1 << 18;

@@ -108,7 +108,7 @@ std::vector<Contribution> ReductionEmitter::order_of(const ReductionInstances& i
     return all_contributions(outputs, reductions);
   const ExprPool& pool = kernel_.program.graph.pool;
   std::vector<ReadPlaces> reads;
-  for (ExprId id : reachable(pool, stage_.bodies))
+  for (ExprId id : reachable(pool, shape_.bodies))
     if (pool.is(id, Op::Read)) reads.push_back(places_of(id, instances));
   return order_by_shared_reads(outputs, reductions, reads);
 }
@@ -152,7 +152,7 @@ std::vector<ContributionGroup> ReductionEmitter::groups_of(const std::vector<Con
 
 // The first of its components' accumulators.
 size_t ReductionEmitter::place_of(const Contribution& one, const Tile& tile) const {
-  const size_t components = stage_.bodies.size();
+  const size_t components = shape_.bodies.size();
   const size_t chains = tile.accumulators.size() / components / tile.instances.outputs.size();
   return tile.instances.accumulator_of(one, chains) * components;
 }
@@ -163,7 +163,7 @@ void ReductionEmitter::add_branch(const ContributionGroup& group, Tile& tile,
                                   const std::function<void()>& add) {
   std::set<size_t> changed;
   for (const Contribution& one : group.contributions)
-    for (size_t k = 0; k < stage_.bodies.size(); ++k) changed.insert(place_of(one, tile) + k);
+    for (size_t k = 0; k < shape_.bodies.size(); ++k) changed.insert(place_of(one, tile) + k);
   Carried inside;
   for (const size_t at : changed) inside.push_back(tile.accumulators[at]);
   Value* all = nest_.masks.at_least_zero_here(group.conditions);
@@ -210,7 +210,7 @@ void ReductionEmitter::add(const Contribution& one, Tile& tile, const Constraint
     if (pairs_.is_first(instance)) *accumulator = pairs_.add(point, *accumulator);
     return;
   }
-  const Partial before(accumulator, accumulator + static_cast<long>(stage_.bodies.size()));
+  const Partial before(accumulator, accumulator + static_cast<long>(shape_.bodies.size()));
   std::ranges::copy(combined(before, point, keep), accumulator);
 }
 
@@ -224,12 +224,12 @@ Partial ReductionEmitter::combined(const Partial& accumulator, const Point& poin
                                    const Emitted& keep) {
   CombinerEmitter& combiner = nest_.combiner;
   Value* mask = keep.value && shape_.lane_loop ? nest_.splats(keep) : keep.value;
-  if (std::ranges::any_of(stage_.bodies, [&](ExprId body) { return is_summed_product(body); })) {
+  if (std::ranges::any_of(shape_.bodies, [&](ExprId body) { return is_summed_product(body); })) {
     const Partial sums = with_products(accumulator, point);
     return mask ? combiner.selected(mask, sums, accumulator) : sums;
   }
   Partial values;
-  for (ExprId id : stage_.bodies) values.push_back(value_of(id, point));
+  for (ExprId id : shape_.bodies) values.push_back(value_of(id, point));
   // From the back, the new point stands before those that the accumulator holds.
   const bool backwards = shape_.running && shape_.running->reverse;
   if (mask && !backwards) return combiner.combine_where(mask, accumulator, values);
@@ -248,8 +248,8 @@ bool ReductionEmitter::is_summed_product(ExprId body) const {
 Partial ReductionEmitter::with_products(const Partial& accumulator, const Point& point) {
   const ExprPool& pool = kernel_.program.graph.pool;
   Partial sums;
-  for (size_t k = 0; k < stage_.bodies.size(); ++k) {
-    const ExprId body = stage_.bodies[k];
+  for (size_t k = 0; k < shape_.bodies.size(); ++k) {
+    const ExprId body = shape_.bodies[k];
     if (!is_summed_product(body)) {
       sums.push_back(nest_.combiner.combine_component(k, accumulator[k], value_of(body, point)));
       continue;

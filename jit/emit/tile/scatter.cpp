@@ -193,7 +193,10 @@ void combine_at(NestContext& nest, const Point& point, const Written& written) {
   if (!shape.lane_loop) {
     llvm::Type* element = memory_type(builder, result_dtype(nest));
     const llvm::Align align(size_of(result_dtype(nest)));
-    Value* before = builder.CreateAlignedLoad(element, pointer, align);
+    // Where nothing was before, nothing is loaded.
+    Value* before = stage_of(nest).initial.valid()
+                        ? builder.CreateAlignedLoad(element, pointer, align)
+                        : nullptr;
     builder.CreateAlignedStore(combined(nest, before, value.value), pointer, align);
     return;
   }

@@ -5,74 +5,15 @@
 #include <bit>
 #include <utility>
 
-#include <llvm/IR/IntrinsicsNVPTX.h>
-#include <llvm/IR/Module.h>
-
 #include "autosched/machine/gpu_machine.hpp"
 #include "jit/emit/scopes/loops.hpp"
+#include "jit/emit/tile/exchange.hpp"
 
 namespace adjit::emit {
 namespace {
 
 using llvm::Value;
 using sched::kWarpThreads;
-
-// Memory has no elements of one bit.
-llvm::Type* in_memory(llvm::Type* type) {
-  return type->getScalarSizeInBits() == 1 ? type->getWithNewBitWidth(8) : type;
-}
-
-// An element of its own for each of so many threads, of each of some values: in memory of the
-// nest's own, or, where that is much, in the memory of all exchanges.
-class ExchangedValues {
- public:
-  ExchangedValues(const KernelContext& kernel, const Nest* own,
-                  const std::vector<Partial>& partials, int64_t elements)
-      : builder_(kernel.builder) {
-    const llvm::DataLayout& layout = builder_.GetInsertBlock()->getModule()->getDataLayout();
-    for (const Partial& partial : partials)
-      for (Value* value : partial) {
-        llvm::Type* type = in_memory(value->getType());
-        const uint64_t size = layout.getTypeAllocSize(type).getFixedValue();
-        const int64_t bytes = elements * static_cast<int64_t>(size);
-        arrays_.push_back({value->getType(), type,
-                           llvm::Align(std::min<uint64_t>(16, size & -size)),
-                           own ? kernel.block->shared({own, arrays_.size()}, bytes)
-                               : kernel.block->exchanged(arrays_.size(), bytes)});
-      }
-  }
-
-  void store(const Carried& values, Value* element) const {
-    for (size_t k = 0; k < values.size(); ++k) {
-      const Array& array = arrays_[k];
-      Value* value = values[k];
-      if (array.type != array.memory) value = builder_.CreateZExt(value, array.memory);
-      builder_.CreateAlignedStore(
-          value, builder_.CreateInBoundsGEP(array.memory, array.pointer, element), array.align);
-    }
-  }
-
-  Carried load(Value* element) const {
-    Carried values;
-    for (const Array& array : arrays_) {
-      Value* value = builder_.CreateAlignedLoad(
-          array.memory, builder_.CreateInBoundsGEP(array.memory, array.pointer, element),
-          array.align);
-      if (array.type != array.memory) value = builder_.CreateTrunc(value, array.type);
-      values.push_back(value);
-    }
-    return values;
-  }
-
- private:
-  struct Array {
-    llvm::Type *type, *memory;
-    llvm::Align align;
-    Value* pointer;
-  };
-  llvm::IRBuilder<>& builder_;
-  std::vector<Array> arrays_;
-};
 
 Carried flat(const std::vector<Partial>& partials) {
   Carried values;
@@ -130,7 +71,8 @@ std::vector<Partial> ThreadTree::by_shuffles(std::vector<Partial> partials, int6
   for (int64_t lanes = threads / 2; lanes > 0; lanes /= 2)
     for (Partial& partial : partials) {
       Partial other;
-      for (Value* component : partial) other.push_back(shuffled_down(component, lanes));
+      for (Value* component : partial)
+        other.push_back(shuffled(builder_, Shuffle::Down, component, number_of(builder_, lanes)));
       partial = nest_.combiner.combine(partial, other);
     }
   return partials;
@@ -206,39 +148,6 @@ std::vector<Partial> ThreadTree::one_after_the_other(std::vector<Partial> partia
       });
   block.after_exchange();
   return partials_of(values, components);
-}
-
-// What the thread so many lanes further on in the warp has; its own behind the last one.
-Value* ThreadTree::shuffled_down(Value* value, int64_t lanes) {
-  llvm::Type* type = value->getType();
-  if (const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(type)) {
-    Value* moved = llvm::PoisonValue::get(type);
-    for (uint64_t lane = 0; lane < vector->getNumElements(); ++lane)
-      moved = builder_.CreateInsertElement(
-          moved, shuffled_down(builder_.CreateExtractElement(value, lane), lanes), lane);
-    return moved;
-  }
-  const unsigned bits = type->getScalarSizeInBits();
-  llvm::Type* integer = builder_.getIntNTy(bits);
-  Value* word = builder_.CreateBitCast(value, integer);
-  if (bits <= 32) {
-    Value* moved = shuffled_word(builder_.CreateZExt(word, builder_.getInt32Ty()), lanes);
-    return builder_.CreateBitCast(builder_.CreateTrunc(moved, integer), type);
-  }
-  Value* low = shuffled_word(builder_.CreateTrunc(word, builder_.getInt32Ty()), lanes);
-  Value* high = shuffled_word(
-      builder_.CreateTrunc(builder_.CreateLShr(word, 32), builder_.getInt32Ty()), lanes);
-  Value* both = builder_.CreateOr(builder_.CreateZExt(low, integer),
-                                  builder_.CreateShl(builder_.CreateZExt(high, integer), 32));
-  return builder_.CreateBitCast(both, type);
-}
-
-Value* ThreadTree::shuffled_word(Value* word, int64_t lanes) {
-  constexpr uint32_t kAllLanes = 0xffffffff, kLastLane = 31;  // PTX ISA, "shfl.sync"
-  return builder_.CreateIntrinsic(
-      llvm::Intrinsic::nvvm_shfl_sync_down_i32, {},
-      {builder_.getInt32(kAllLanes), word, builder_.getInt32(static_cast<uint32_t>(lanes)),
-       builder_.getInt32(kLastLane)});
 }
 
 }  // namespace adjit::emit

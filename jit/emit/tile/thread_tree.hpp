@@ -30,8 +30,6 @@ class ThreadTree {
   std::vector<Partial> by_shuffles(std::vector<Partial> partials, int64_t threads);
   std::vector<Partial> by_warps(std::vector<Partial> partials);
   std::vector<Partial> one_after_the_other(std::vector<Partial> partials);
-  llvm::Value* shuffled_down(llvm::Value* value, int64_t lanes);
-  llvm::Value* shuffled_word(llvm::Value* word, int64_t lanes);
 
   NestContext& nest_;
   KernelContext& kernel_;

@@ -222,7 +222,8 @@ class PlanRun {
       for (TensorId id : tensors_read(graph, stage)) reads.push_back(id);
       for (TensorId id : stage.results)
         if (program.scopes[id.value] != Scope::Local) writes.push_back(id);
-      if (stage.kind == StageKind::Scatter && !reads_in_points(graph, stage))
+      if (stage.kind == StageKind::Scatter && stage.initial.valid() &&
+          !reads_in_points(graph, stage))
         on_top.push_back(stage.initial);
     });
     const std::string name = "kernel of '" + placed.name() + "'";

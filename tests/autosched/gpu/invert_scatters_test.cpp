@@ -79,8 +79,7 @@ TEST(InvertScatters, LanesAreNotRowsOfSegments) {
       "  scatter float(64, 20000) h(b, n(b, t)) +=[drop] g(b, t) where b in 0:64, t in 0:512\n}");
   const Program program = default_schedule(graph, kGpu);
   ASSERT_TRUE(has_move(program, "invert"));
-  EXPECT_EQ(loops_text(program, "h_short").find("vector"), std::string::npos)
-      << loops_text(program, "h_short");
+  EXPECT_EQ(loops_text(program, "h").find("vector"), std::string::npos) << loops_text(program, "h");
 }
 
 TEST(InvertScatters, WhatIsMadeIsNotInvertedAgain) {
@@ -88,16 +87,34 @@ TEST(InvertScatters, WhatIsMadeIsNotInvertedAgain) {
   EXPECT_EQ(invert_scatters(once, kGpu).moves_json, once.moves_json);
 }
 
-// Rows and columns are threads, the points of a row one thread's; the sort has threads, too.
+// Rows and columns are threads, the points of a row one thread's, whose result is stored once.
 TEST(InvertScatters, RowsAndColumnsAreThreads) {
   const Program program = default_schedule(table(65536, 50000, 512), kGpu);
   EXPECT_TRUE(program.fallbacks.empty());
-  EXPECT_EQ(loops_text(program, "d_short"),
-            "parallel:i:50000 parallel:j:128 serial:k:65536 vector:j:4");
-  EXPECT_EQ(loops_text(program, "d_block_sums"), "parallel:i:256 parallel:j:512 serial:k:65536")
+  EXPECT_EQ(loops_text(program, "d"),
+            "parallel:i:50000 parallel:j:128 serial:r_k:65536 vector:j:4");
+  EXPECT_EQ(loops_text(program, "d_block_sums"), "parallel:i:512 parallel:j:512 serial:r_k:128")
       << "pieces of long rows";
+}
+
+// Where neighbours are rows, a thread goes through a row's places for several channels at once.
+TEST(InvertScatters, ChannelsShareTheirPlaces) {
+  const Graph graph = parse_graph(
+      "def f(float(64, 65536) g, int64(65536) n) -> (h) {\n"
+      "  scatter float(64, 65536) h(c, n(t)) +=[drop] g(c, t) where c in 0:64, t in 0:65536\n}");
+  const Program program = default_schedule(graph, kGpu);
+  EXPECT_EQ(loops_text(program, "h"),
+            "parallel:i:8 parallel:j:65536 serial:r_k:65536 unrolled:i:8");
+}
+
+// A pass of the sort is three kernels: counts, sums, places.
+TEST(InvertScatters, KernelsOfASort) {
+  const Program program = default_schedule(table(65536, 50000, 512), kGpu);
+  std::string kernels;
   for (const Kernel& kernel : program.kernels)
-    EXPECT_GE(task_count(kernel.root), 256) << print(program);
+    kernels += stage_name(program.graph, program.graph.stages[kernel.root.stage]) + " ";
+  EXPECT_EQ(kernels,
+            "d_count d_start_8 d_order d_count_13 d_start_14 d_order_16 d_offsets d_block_sums d ");
 }
 
 TEST(InvertScatters, IsPricedByTheMeanSegment) {

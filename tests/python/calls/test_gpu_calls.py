@@ -172,7 +172,8 @@ for op in (aj.cumsum, aj.cumprod, aj.cummax, aj.cummin):
     f = aj.jit(lambda x: op(x, 1), target="cuda")
     np.testing.assert_allclose(f(r), aj.jit(lambda x: op(x, 1))(r), rtol=1e-5)
     np.testing.assert_array_equal(f(r), f(r))
-assert "chunks" in aj.lower(lambda x: aj.cumsum(x, 1), r, target="cuda").schedule
+assert "chunks" in aj.lower(lambda x: aj.cumsum(x, 0), c, target="cuda").schedule
+assert "chunks" not in aj.lower(lambda x: aj.cumsum(x, 1), r, target="cuda").schedule
 """)
 
 

@@ -16,7 +16,7 @@ namespace {
 TEST(Inversion, SortsAsAStableSortDoes) {
   for (const int64_t points : {1, 2, 7, 32, 100})
     for (const int64_t rows : {1, 2, 3, 40})
-      for (const int64_t chunk : {2, 4, 8, 64}) {
+      for (const int64_t chunk : {2, 4, 8, 32, 64, 96}) {
         Program program = inverted(table(points, rows), chunk);
         TensorId order, offsets;
         for (size_t s = 0; s < program.graph.stages.size(); ++s) {
@@ -49,19 +49,33 @@ TEST(Inversion, SortsAsAStableSortDoes) {
 TEST(Inversion, CountsAreAtMostAsManyAsPoints) {
   for (const int64_t points : {64, 1000, 5000})
     for (const int64_t rows : {3, 300, 70'000})
-      for (const int64_t chunk : {16, 64}) {
+      for (const int64_t chunk : {16, 64, 300}) {
         const Program program = inverted(table(points, rows), chunk);
         for (const TensorInfo& tensor : program.graph.tensors)
           EXPECT_LE(tensor.element_count(), std::max(3 * points, 3 * rows) + chunk) << tensor.name;
       }
 }
 
-TEST(Inversion, SumsBeforeManyChunksRunOn) {
-  const Graph graph = table(90, 3);
-  const Program program = inverted(graph, 4);
-  EXPECT_FALSE(program.graph.running.empty());
-  EXPECT_TRUE(inverted(graph, 16).graph.running.empty());
-  expect_faithful(program, graph);
+// Wide words of points: masks of 32 bits, whose last one is the sign.
+TEST(Inversion, CountsWholeWordsOfPoints) {
+  const Graph graph = table(200, 5);
+  const Program program = inverted(graph, 64);
+  const Stage& rank = program.graph.stages[stage_of(program, "d_rank")];
+  EXPECT_EQ(rank.domain.extents, (std::vector<int64_t>{4, 2, 32, 2}));
+  for (const Spread spread : kSpreads) {
+    const std::vector<Array> inputs = inputs_of(graph, 5, spread);
+    expect_same_bits(interpret(graph, inputs), interpret(program, inputs));
+  }
+}
+
+TEST(Inversion, OrdersStartFromNothing) {
+  const Program program = inverted(table(90, 3), 4);
+  verify(program);
+  for (const Stage& stage : program.graph.stages)
+    EXPECT_TRUE(!program.graph.distinct.contains(stage_key(stage)) || !stage.initial.valid());
+  Program other = program;
+  other.graph.distinct.clear();
+  EXPECT_THROW(verify(other), Error);
 }
 
 TEST(Inversion, ScattersOfTheSameRowsShareTheirOrder) {
@@ -73,7 +87,7 @@ TEST(Inversion, ScattersOfTheSameRowsShareTheirOrder) {
   p = invert(p, stage_of(p, "h"), 4);
   const size_t stages = p.graph.stages.size();
   p = invert(p, stage_of(p, "s"), 4);
-  EXPECT_EQ(p.graph.stages.size(), stages);
+  EXPECT_EQ(p.graph.stages.size(), stages - 1) << "nothing is made but the start left out";
   EXPECT_EQ(p.graph.distinct.size(), 2u) << "two digits";
   expect_faithful(p, graph);
   Program other = invert(plain(graph), stage_of(plain(graph), "h"), 4);

@@ -1,4 +1,6 @@
 // tests/autosched/moves/invert_test.cpp -- scatters as sums that each row makes of its points.
+#include <algorithm>
+
 #include "autosched/moves/moves.hpp"
 #include "autosched/program/segments.hpp"
 #include "runtime/graph/parse/text_module.hpp"
@@ -8,9 +10,10 @@
 namespace adjit::sched {
 namespace {
 
-void expect_same_bits(const std::vector<Array>& expected, const std::vector<Array>& actual) {
-  ASSERT_EQ(expected.size(), actual.size());
-  for (size_t k = 0; k < expected.size(); ++k) EXPECT_EQ(expected[k].bytes, actual[k].bytes);
+bool has_stage(const Program& program, std::string_view name) {
+  return std::ranges::any_of(program.graph.stages, [&](const Stage& stage) {
+    return stage_name(program.graph, stage) == name;
+  });
 }
 
 TEST(Invert, GivesTheBitsOfTheSerialScatter) {
@@ -36,8 +39,7 @@ TEST(Invert, LongRowsAreCombinedInPieces) {
         const Graph graph = table(29, 6, how, start);
         const Program program = inverted(graph, 8, piece);
         verify(program);
-        EXPECT_EQ(program.graph.distinct.contains(stage_key(program.graph.stages.back())),
-                  piece <= 29);
+        EXPECT_EQ(has_stage(program, "d_block_sums"), piece <= 29);
         for (const Spread spread : kSpreads) {
           SCOPED_TRACE(std::string(how) + start + std::to_string(piece) +
                        std::to_string(static_cast<int>(spread)));
@@ -56,24 +58,66 @@ TEST(Invert, LongRowsAreCombinedInPieces) {
   expect_refused([] { inverted(table(9, 5), 4, 1); }, "2 points or more");
 }
 
+// What starts from nothing is a reduction, others are scatters on top of what they start from.
 TEST(Invert, RowsAndWhatWritesApartAreIndependent) {
-  const Program program = inverted(table(29, 6), 8);
-  const size_t s = scatter_in(program);
-  size_t owner = s;
-  while (program.graph.distinct.contains(stage_key(program.graph.stages[owner])) ||
-         program.graph.stages[owner].kind != StageKind::Scatter)
-    ++owner;
-  const Stage& stage = program.graph.stages[owner];
-  EXPECT_EQ(stage_name(program.graph, stage), "d");
-  EXPECT_TRUE(segments_of(program.graph.pool, stage).has_value());
-  EXPECT_EQ(stage.domain.extents, (std::vector<int64_t>{6, 3, 29}));
-  EXPECT_TRUE(is_independent(program.graph, stage, 0));
-  EXPECT_TRUE(is_independent(program.graph, stage, 1));
-  EXPECT_FALSE(is_independent(program.graph, stage, 2));
-  EXPECT_TRUE(is_independent(program.graph, program.graph.stages[s], 0)) << "a permutation";
-  verify(parallel(program, owner, 2));
-  verify(parallel(program, s, 1));
-  expect_refused([&] { parallel(program, owner, 3); }, "parallel");
+  for (const char* start : {"", " from d0"}) {
+    const Program program = inverted(table(29, 6, "+=[drop]", start), 8);
+    const size_t order = scatter_in(program), owner = stage_of(program, "d");
+    const Stage& stage = program.graph.stages[owner];
+    EXPECT_EQ(stage.kind == StageKind::Compute, std::string(start).empty());
+    EXPECT_EQ(has_stage(program, "d_start"), !std::string(start).empty());
+    EXPECT_TRUE(segments_of(program.graph.pool, stage).has_value());
+    EXPECT_EQ(stage.domain.extents, (std::vector<int64_t>{6, 3, 29}));
+    EXPECT_TRUE(is_independent(program.graph, stage, 0));
+    EXPECT_TRUE(is_independent(program.graph, stage, 1));
+    EXPECT_FALSE(is_independent(program.graph, stage, 2));
+    EXPECT_TRUE(is_independent(program.graph, program.graph.stages[order], 0)) << "a permutation";
+    verify(parallel(program, owner, 2));
+    verify(parallel(program, order, 1));
+  }
+}
+
+// The last writer is one point: nothing is combined.
+TEST(Invert, TheLastWriterIsOnePoint) {
+  for (const char* start : {"", " from d0"}) {
+    const Program program = inverted(table(29, 6, "=[drop]", start), 8);
+    const Stage& stage = program.graph.stages[stage_of(program, "d")];
+    EXPECT_EQ(stage.kind, StageKind::Compute);
+    EXPECT_EQ(stage.domain.reduction_rank(), 0u);
+  }
+}
+
+// Two axes that are digits of one coordinate write apart, too.
+TEST(Invert, DigitsOfACoordinateWriteApart) {
+  for (const char* start : {"", " from h0"}) {
+    const Graph graph = parse_graph(
+        "def f(float(9, 3, 4) x, int64(9) n, float(5, 12) h0) -> (h) {\n  scatter float(5, 12) "
+        "h(n(i), 4 * j + k) +=[drop] x(i, j, k)" +
+        std::string(start) + " where i in 0:9, j in 0:3, k in 0:4\n}");
+    const InvertedAxes axes = inverted_axes(graph, graph.stages[0]);
+    EXPECT_EQ(axes.points, std::vector<size_t>{0});
+    EXPECT_EQ(axes.apart, (std::vector<size_t>{1, 2}));
+    for (const int64_t piece : {0, 2})
+      expect_faithful(invert(plain(graph), scatter_in(plain(graph)), 4, piece), graph);
+  }
+  const Graph overlap = parse_graph(
+      "def f(float(9, 3, 4) x, int64(9) n) -> (h) {\n  scatter float(5, 12) h(n(i), 3 * j + k) "
+      "+=[drop] x(i, j, k) where i in 0:9, j in 0:3, k in 0:4\n}");
+  EXPECT_TRUE(inverted_axes(overlap, overlap.stages[0]).apart.empty()) << "they meet";
+  expect_faithful(invert(plain(overlap), scatter_in(plain(overlap)), 4), overlap);
+}
+
+// Elements that no row has are those of the start.
+TEST(Invert, RowsOfAPartOfTheResult) {
+  for (const char* how : {"+=[drop]", "=[drop]"}) {
+    const Graph graph = parse_graph(
+        std::string(
+            "def f(float(9, 3) x, int64(9) n) -> (h) {\n  scatter float(5, 8) h(n(i), j + 2) ") +
+        how + " x(i, j) where i in 0:9, j in 0:3\n}");
+    const Program program = inverted(graph, 4);
+    EXPECT_EQ(program.graph.stages.back().kind, StageKind::Scatter);
+    expect_faithful(program, graph);
+  }
 }
 
 // A batch and a flow's images: rows are numbered by several coordinates, of data or not.
@@ -100,7 +144,9 @@ TEST(Invert, IsRefused) {
   expect_refused([&] { invert(plain(matmul_graph(2, 2, 2)), 0, 4); }, "no scatter");
   expect_refused([&] { invert(p, s, 1); }, "2 points or more");
   const Program once = invert(p, s, 4);
-  expect_refused([&] { invert(once, stage_of(once, "d"), 4); }, "segments already");
+  expect_refused([&] { invert(once, stage_of(once, "d"), 4); }, "no scatter");
+  const Program on_top = inverted(table(9, 5, "+=[drop]", " from d0"), 4);
+  expect_refused([&] { invert(on_top, stage_of(on_top, "d"), 4); }, "segments already");
   expect_refused([&] { invert(once, stage_of(once, "d_order"), 4); }, "each element once");
   const Program empty = plain(parse_graph(
       "def f(float(0) x, int64(0) n) -> (h) {\n  scatter float(4) h(n(i)) +=[drop] x(i)\n}"));

@@ -6,6 +6,7 @@
 
 #include "autosched/lower/initial_program.hpp"
 #include "autosched/moves/moves.hpp"
+#include "autosched/program/segments.hpp"
 #include "runtime/graph/parse/text_module.hpp"
 #include "runtime/graph/print/printer.hpp"
 #include "tests/jit/emit/emitted_program.hpp"
@@ -149,28 +150,42 @@ TEST(EmittedScatter, LanesWriteRows) {
 }
 
 // A table's gradient with its points sorted; the last stage is the sum that each row makes.
+// With a start it is a scatter still, without one a reduction.
 Program inverted(const std::string& how, int64_t columns, const std::string& type = "float",
-                 int64_t piece = 0) {
-  const std::string c = std::to_string(columns);
-  const Program program = initial_program(
-      parse_graph("def main(int64(37) I, " + type + "(37, " + c + ") x) -> (h) { scatter " + type +
-                  "(7, " + c + ") h(I(i), j) " + how + " x(i, j) * x(i, 0) }"),
-      CpuMachine{1, 512});
+                 int64_t piece = 0, bool starts = true) {
+  const std::string c = std::to_string(columns), shape = type + "(7, " + c + ") ";
+  const Program program =
+      initial_program(parse_graph("def main(int64(37) I, " + type + "(37, " + c + ") x, " + shape +
+                                  "h0) -> (h) { scatter " + shape + "h(I(i), j) " + how +
+                                  " x(i, j) * x(i, 0)" + (starts ? " from h0" : "") + " }"),
+                      CpuMachine{1, 512});
   return invert(program, scatter_of(program), 8, piece);
 }
 
+// The stage that goes through segments.
+size_t segments_in(const Program& program) {
+  for (size_t s = program.graph.stages.size(); s-- > 0;)
+    if (segments_of(program.graph.pool, program.graph.stages[s])) return s;
+  return SIZE_MAX;
+}
+
 TEST(EmittedScatter, LoopsOverSegmentsGoThroughNothingElse) {
-  for (const auto& [how, type] : {std::pair{"+=![drop]", "float"},
-                                  {"=[drop]", "float"},
-                                  {"max=![drop]", "int32"},
-                                  {"+=![clip]", "half"}}) {
-    const Program plain = inverted(how, 8, type);
-    size_t s = plain.graph.stages.size() - 1;
-    while (plain.graph.stages[s].kind != StageKind::Scatter) --s;
-    checked_scatter(parallel(plain, s, 2));
-    checked_scatter(vectorize(parallel(plain, s, 2), s, 2, 4));
-    checked_scatter(parallel(vectorize(plain, s, 1, 4), s, 2));
-  }
+  for (const bool starts : {true, false})
+    for (const auto& [how, type] : {std::pair{"+=![drop]", "float"},
+                                    {"=[drop]", "float"},
+                                    {"max=![drop]", "int32"},
+                                    {"+=![clip]", "half"}}) {
+      const Program plain = inverted(how, 8, type, 0, starts);
+      const size_t s = segments_in(plain);
+      if (s == SIZE_MAX) {
+        EXPECT_EQ(std::string(how), "=[drop]") << "a row has its last point";
+        checked_scatter(plain);
+        continue;
+      }
+      checked_scatter(parallel(plain, s, 2));
+      checked_scatter(vectorize(parallel(plain, s, 2), s, 2, 4));
+      checked_scatter(parallel(vectorize(plain, s, 1, 4), s, 2));
+    }
 }
 
 // What a segment's points write is loaded and stored around them.
@@ -184,27 +199,38 @@ TEST(EmittedScatter, ElementsOfSegmentsStayInRegisters) {
 
 // Other loops ask every point.
 TEST(EmittedScatter, LoopsThatDoNotFollowSegmentsAskEveryPoint) {
-  const Program plain = inverted("+=![drop]", 6);
-  const size_t s = plain.graph.stages.size() - 1;
-  checked_scatter(reorder(plain, s, std::vector<size_t>{2, 0, 1}));
-  checked_scatter(reorder(plain, s, std::vector<size_t>{0, 2, 1}));
-  checked_scatter(tile(plain, s, 2, std::vector<int64_t>{5}));
-  checked_scatter(vectorize(plain, s, 2, 8));
-  checked_scatter(vectorize(plain, s, 0, 4));
-  checked_scatter(unroll(plain, s, 2, 3));
-  checked_scatter(unroll(plain, s, 0, 2));
-  checked_scatter(unroll(vectorize(plain, s, 1, 4), s, 0, 3));
+  for (const bool starts : {true, false}) {
+    const Program plain = inverted("+=![drop]", 6, "float", 0, starts);
+    const size_t s = plain.graph.stages.size() - 1;
+    checked_scatter(reorder(plain, s, std::vector<size_t>{2, 0, 1}));
+    checked_scatter(reorder(plain, s, std::vector<size_t>{0, 2, 1}));
+    checked_scatter(tile(plain, s, 2, std::vector<int64_t>{5}));
+    checked_scatter(vectorize(plain, s, 2, 8));
+    checked_scatter(vectorize(plain, s, 0, 4));
+    checked_scatter(unroll(plain, s, 2, 3));
+    checked_scatter(unroll(plain, s, 0, 2));
+    checked_scatter(unroll(vectorize(plain, s, 1, 4), s, 0, 3));
+  }
+}
+
+// Sums of a row's places: one loop between bounds that are loaded, and one store.
+TEST(EmittedScatter, ReductionsOverSegmentsStoreOnce) {
+  const Program plain = inverted("+=![drop]", 8, "float", 0, false);
+  const std::string ir = checked_scatter(vectorize(plain, segments_in(plain), 1, 8));
+  EXPECT_EQ(occurrences(ir, "store <8 x float>"), 1u) << ir;
+  EXPECT_EQ(occurrences(ir, "select <8 x i1>"), 0u) << "no place is asked for: " << ir;
 }
 
 TEST(EmittedScatter, LongRowsInPieces) {
-  for (const int64_t piece : {2, 4})
-    for (const char* how : {"+=![drop]", "max=![drop]"}) {
-      Program program = inverted(how, 6, "float", piece);
-      for (size_t s = 0; s < program.graph.stages.size(); ++s)
-        if (program.graph.stages[s].kind == StageKind::Scatter)
-          program = parallel(std::move(program), s, 1);
-      checked_scatter(program);
-    }
+  for (const bool starts : {true, false})
+    for (const int64_t piece : {2, 4})
+      for (const char* how : {"+=![drop]", "max=![drop]"}) {
+        Program program = inverted(how, 6, "float", piece, starts);
+        for (size_t s = 0; s < program.graph.stages.size(); ++s)
+          if (segments_of(program.graph.pool, program.graph.stages[s]))
+            program = parallel(std::move(program), s, 1);
+        checked_scatter(program);
+      }
 }
 
 // The permutation of a sort is known to write each element once.
