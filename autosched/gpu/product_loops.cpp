@@ -240,12 +240,13 @@ Program register_tile(Program program, size_t stage, const Product& product,
   unrolled(product.n, tile.thread_n / lanes);
   unrolled(product.k, unrolled_terms(program.graph.stages[stage].domain.extents[product.k], tile));
   unrolled(product.m, tile.thread_m);
-  for (const auto& [axis, step] :
+  for (const auto& [axis, points] :
        {std::pair(product.n, tile.n), std::pair(product.m, tile.m), std::pair(product.k, tile.k)}) {
-    // Few rows or columns are a thread's, all of them.
+    const int64_t step = points;
+    // Few rows or columns are a thread's, all of them, and so may a buffer's terms be.
     const std::vector<Loop>& loops = nest_of(program, stage).loops;
-    const bool steps_over = std::ranges::any_of(loops, [axis = axis](const Loop& loop) {
-      return loop.axis == axis && loop.kind == LoopKind::Serial;
+    const bool steps_over = std::ranges::any_of(loops, [&, axis = axis](const Loop& loop) {
+      return loop.axis == axis && loop.kind == LoopKind::Serial && loop.step < step;
     });
     const std::array<int64_t, 1> steps{step};
     if (steps_over) program = sched::tile(std::move(program), stage, axis, steps);

@@ -312,11 +312,40 @@ Program as_product(Rewriting rewriting, const Arrangement& arrangement) {
   return std::move(rewriting.program);
 }
 
+// Whether an operand is more than a read, so that a kernel of its own would store it.
+bool is_computed(const ExprPool& pool, const Stage& stage, const Operand& operand) {
+  if (operand.factors.size() > 1) return true;
+  ExprId factor = factors_of(pool, stage.bodies.front()).factors[operand.factors.front()].expr;
+  if (pool.is(factor, Op::Cast)) factor = pool.operand(factor, 0);
+  return !pool.is(factor, Op::Read);
+}
+
+// Whether one of m and n is so short that an operand which had to be computed and stored would be
+// read for few multiply-adds (register_tile.hpp computes it where it is read).
+bool computes_for_few(const Rewriting& rewriting, const Arrangement& arrangement) {
+  const LoweredGraph& graph = rewriting.program.graph;
+  const Stage& stage = rewriting.contraction();
+  const auto points = [&](size_t first, size_t count) {
+    double all = 1;
+    for (size_t p = first; p < first + count; ++p)
+      all *= static_cast<double>(stage.domain.extents[arrangement.order[p]]);
+    return all;
+  };
+  const size_t outputs = arrangement.order.size();
+  if (std::min(points(arrangement.m, arrangement.m_axes),
+               points(outputs - arrangement.n_axes, arrangement.n_axes)) >= kLeastResults)
+    return false;
+  const std::optional<Contraction> contraction = contraction_of(graph, stage);
+  return is_computed(graph.pool, stage, contraction->first) ||
+         is_computed(graph.pool, stage, contraction->second);
+}
+
 // The program with a contraction as a product, if that is worth it.
 Program undivided_product(Rewriting rewriting, bool reshapes) {
   const std::optional<Arrangement> arrangement = arrangement_of(rewriting, reshapes);
-  return arrangement ? as_product(std::move(rewriting), *arrangement)
-                     : std::move(rewriting.program);
+  return arrangement && !computes_for_few(rewriting, *arrangement)
+             ? as_product(std::move(rewriting), *arrangement)
+             : std::move(rewriting.program);
 }
 
 // The same of one that divides axes: as a product of each residue, or of all as batches.
