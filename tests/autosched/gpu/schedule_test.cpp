@@ -61,8 +61,8 @@ def f(int64(65536) k, float(65536, 512) g) -> (d) {
 void expect_scheduled(const Graph& graph, const Program& program) {
   EXPECT_TRUE(fallbacks_of(program).empty()) << fallbacks_of(program).front();
   for (const Kernel& kernel : program.kernels) {
-    // What a block computes, or a thread by itself; of a scatter it finds the rank of its point, and
-    // places it (invert_scatters.hpp).
+    // What a block computes, or a thread by itself; of a scatter it finds the rank of its point,
+    // and places it (invert_scatters.hpp).
     for (const Nest::Attached& attached : kernel.root.attached)
       EXPECT_TRUE(is_block_kernel(kernel) || attached.depth == parallel_depth(kernel.root) ||
                   program.graph.stages[kernel.root.stage].kind == StageKind::Scatter);

@@ -9,7 +9,7 @@
 #include "jit/emit/math/elementary.hpp"
 #include "jit/emit/math/vector_math.hpp"
 #include "tests/jit/emit/compiled_function.hpp"
-#include "tests/jit/emit/function_samples.hpp"
+#include "tests/jit/emit/math/function_samples.hpp"
 #include "tests/rooms.hpp"
 
 namespace adjit::testing {

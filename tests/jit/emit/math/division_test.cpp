@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "tests/jit/emit/compiled_function.hpp"
-#include "tests/jit/emit/function_samples.hpp"
+#include "tests/jit/emit/math/function_samples.hpp"
 #include "tests/rooms.hpp"
 
 namespace adjit::testing {

@@ -9,8 +9,8 @@
 
 #include "jit/emit/math/elementary.hpp"
 #include "tests/jit/emit/compiled_function.hpp"
-#include "tests/jit/emit/function_samples.hpp"
 #include "tests/jit/emit/lane_formula.hpp"
+#include "tests/jit/emit/math/function_samples.hpp"
 #include "tests/rooms.hpp"
 
 namespace adjit::testing {

@@ -12,7 +12,7 @@
 #include "jit/emit/math/elementary.hpp"
 #include "runtime/expr/floored_division.hpp"
 #include "tests/jit/emit/compiled_function.hpp"
-#include "tests/jit/emit/function_samples.hpp"
+#include "tests/jit/emit/math/function_samples.hpp"
 #include "tests/rooms.hpp"
 
 namespace adjit::testing {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "tests/jit/emit/compiled_function.hpp"
-#include "tests/jit/emit/function_samples.hpp"
 #include "tests/jit/emit/math/bounded_functions.hpp"
+#include "tests/jit/emit/math/function_samples.hpp"
 #include "tests/rooms.hpp"
 
 namespace adjit::testing {

@@ -16,10 +16,10 @@
 #include "tests/jit/emit/compiled_function.hpp"
 #include "tests/jit/emit/emulated_function.hpp"
 #include "tests/jit/emit/emulated_program.hpp"
-#include "tests/jit/emit/function_samples.hpp"
 #include "tests/jit/emit/gpu_numbers.hpp"
-#include "tests/jit/emit/hardest_arguments.hpp"
 #include "tests/jit/emit/math/bounded_functions.hpp"
+#include "tests/jit/emit/math/function_samples.hpp"
+#include "tests/jit/emit/math/hardest_arguments.hpp"
 #include "tests/rooms.hpp"
 
 namespace adjit::testing {

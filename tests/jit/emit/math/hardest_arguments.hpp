@@ -1,4 +1,4 @@
-// tests/jit/emit/hardest_arguments.hpp -- where functions of VectorMath err most.
+// tests/jit/emit/math/hardest_arguments.hpp -- where functions of VectorMath err most.
 #pragma once
 
 #include <vector>

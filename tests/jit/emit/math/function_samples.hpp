@@ -1,5 +1,5 @@
-// tests/jit/emit/function_samples.hpp -- arguments of functions of floats, and how far a result is
-// off.
+// tests/jit/emit/math/function_samples.hpp -- arguments of functions of floats, and how far a
+// result is off.
 #pragma once
 
 #include <algorithm>
