@@ -30,9 +30,8 @@ inline void expect_right_in_blocks(const Program& program, double tolerance = 1e
   if (!kEmulates) return;
   const std::vector<Array> inputs = small_inputs(program.graph, 3);
   // A graph does not say what runs on.
-  const std::vector<Array> expected = program.graph.running.empty()
-                                          ? interpret(program.graph, inputs)
-                                          : interpret(program, inputs);
+  const std::vector<Array> expected =
+      program.graph.running.empty() ? interpret(program.graph, inputs) : interpret(program, inputs);
   for (const int64_t alignment : {0, 16}) {
     const EmulatedProgram emulated(program, alignment);
     std::vector<Array> first;
