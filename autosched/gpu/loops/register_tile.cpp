@@ -63,26 +63,21 @@ bool is_worth_it(const Program& usual, const GpuKernelCost& cost, const GpuMachi
   return rest > kAboveMemory * roofline(0, bytes, machine, from_memory);
 }
 
-// Over a program of the stage, or of it and its reader, alone.
+// Over a program of one stage, or of a sum and the stage in whose loops it is computed.
 class TileSearch {
  public:
-  // `reader`: in whose loops the stage is computed, if it is.
-  TileSearch(const Program& plain, size_t stage, std::optional<size_t> reader,
-             const GpuMachine& machine, bool from_memory)
-      : plain_(plain),
-        number_(stage),
-        reader_(reader),
+  TileSearch(const Program& part, const GpuMachine& machine, bool from_memory)
+      : part_(part),
         machine_(machine),
-        stage_(plain.graph.stages[stage]),
         from_memory_(from_memory),
-        cooperates_(!reader && may_cooperate(plain.graph, stage_)) {
+        stage_(part.graph.stages.front()),
+        has_reader_(part.graph.stages.size() > 1),
+        cooperates_(!has_reader_ && may_cooperate(part.graph, stage_)) {
     const size_t rank = stage_.domain.output_rank;
-    if (rank == 0) return;
-    lanes_ = lanes_along(plain.graph, stage_, rank - 1, stage_.domain.extents[rank - 1]);
-    if (!reader) return;
-    const Stage& behind = plain.graph.stages[*reader];
-    lanes_ = std::min(lanes_,
-                      lanes_along(plain.graph, behind, rank - 1, behind.domain.extents[rank - 1]));
+    lanes_ = kAccessBits / 8;
+    for (const Stage& stage : part.graph.stages)
+      lanes_ = std::min(lanes_,
+                        lanes_along(part.graph, stage, rank - 1, stage.domain.extents[rank - 1]));
   }
 
   // The shape that is predicted to take less than this; nullopt: there is none.
@@ -119,7 +114,7 @@ class TileSearch {
   // The contiguous one, else the longest.
   std::optional<size_t> longest_reduction() const {
     const Domain& domain = stage_.domain;
-    const std::optional<size_t> contiguous = contiguous_axis(plain_.graph, stage_);
+    const std::optional<size_t> contiguous = contiguous_axis(part_.graph, stage_);
     if (contiguous && *contiguous >= domain.output_rank &&
         domain.extents[*contiguous] >= kWarpThreads)
       return contiguous;
@@ -193,27 +188,24 @@ class TileSearch {
   // nullopt: a move refused.
   std::optional<Found> priced(const TileShape& shape) const {
     try {
-      const size_t root = reader_.value_or(number_);
-      const Program program = reader_ ? sum_loops(plain_, number_, *reader_, shape)
-                                      : register_tile_loops(plain_, number_, shape);
-      const size_t kernel = find_nest(program, root)->kernel;
-      if (shared_bytes(program, program.kernels[kernel]) > machine_.block_shared_bytes)
+      const Program program =
+          has_reader_ ? sum_loops(part_, 0, 1, shape) : register_tile_loops(part_, 0, shape);
+      if (shared_bytes(program, program.kernels[0]) > machine_.block_shared_bytes)
         return std::nullopt;
-      return Found{shape, predict_kernel(program, kernel, machine_, from_memory_).microseconds};
+      return Found{shape, predict_kernel(program, 0, machine_, from_memory_).microseconds};
     } catch (const Error& error) {
       if (error.code() != ErrorCode::Schedule) throw;
       return std::nullopt;
     }
   }
 
-  const Program& plain_;
-  size_t number_;  // of the stage
-  std::optional<size_t> reader_;
+  const Program& part_;
   const GpuMachine& machine_;
-  const Stage& stage_;
   bool from_memory_;
+  const Stage& stage_;
+  bool has_reader_;
   bool cooperates_;
-  int64_t lanes_ = 1;
+  int64_t lanes_;
 };
 
 }  // namespace
@@ -222,14 +214,14 @@ std::optional<TileShape> register_tile(const Program& part, const Program& usual
                                        const GpuMachine& machine, bool from_memory) {
   const GpuKernelCost cost = predict_kernel(usual, 0, machine, from_memory);
   if (!is_worth_it(usual, cost, machine, from_memory)) return std::nullopt;
-  return TileSearch(part, 0, std::nullopt, machine, from_memory)(cost.microseconds);
+  return TileSearch(part, machine, from_memory)(cost.microseconds);
 }
 
 std::optional<TileShape> sum_tile(const Program& part, double apart, const GpuMachine& machine,
                                   bool from_memory) {
   const Domain& domain = part.graph.stages.front().domain;
   if (domain.output_rank == 0 || terms_of(domain) > kTermsInRegisters) return std::nullopt;
-  return TileSearch(part, 0, 1, machine, from_memory)(apart);
+  return TileSearch(part, machine, from_memory)(apart);
 }
 
 }  // namespace adjit::sched
