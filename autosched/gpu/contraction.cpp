@@ -18,8 +18,7 @@ namespace adjit::sched {
 namespace {
 
 // No GPU has run these kernels yet: guesses.
-constexpr double kTile = 64;      // points of m and of n that a block computes, at least
-constexpr double kLeastOfK = 16;  // the least that a tile of threads is for (product_tile.cpp)
+constexpr double kTile = 64;  // points of m and of n that a block computes, at least
 constexpr double kClearlyLess = 0.9;
 // Multiply-adds in the time in which a result is read and written once more: 8 bytes at 3 TB/s, 25
 // T multiply-adds a second (measured: the copy, and products of float32).
@@ -137,7 +136,7 @@ bool fills_tiles(const Domain& domain, const Arrangement& arrangement) {
   const double m = extent_of(domain, order, arrangement.m, arrangement.m_axes);
   const double n = extent_of(domain, order, order.size() - arrangement.n_axes, arrangement.n_axes);
   const auto [less, more] = std::minmax(m, n);
-  return terms_of(domain) >= kLeastOfK && less >= kFewestResults &&
+  return terms_of(domain) >= kLeastProductTerms && less >= kFewestResults &&
          more >= (less < kLeastResults ? kLeastBesideFew : kLeastResults);
 }
 

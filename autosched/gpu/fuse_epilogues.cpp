@@ -22,8 +22,10 @@ constexpr TileUse kKept{.keeps_results = true};
 // The product is computed in its reader's loops over tiles.
 Program fused(Program program, size_t stage, size_t host, const ProductTile& tile) {
   const Product product = *product_of(program.graph, program.graph.stages[stage]);
+  // Few rows or columns are all of a tile.
   for (const auto& [axis, step] : {std::pair(product.m, tile.m), std::pair(product.n, tile.n)})
-    program = sched::tile(std::move(program), host, axis, std::array<int64_t, 1>{step});
+    if (step < program.graph.stages[host].domain.extents[axis])
+      program = sched::tile(std::move(program), host, axis, std::array<int64_t, 1>{step});
   // Loops of blocks first.
   const std::vector<Loop>& loops = nest_of(program, host).loops;
   std::vector<size_t> order(loops.size());
@@ -58,6 +60,12 @@ std::optional<size_t> product_of_epilogue(const Program& program, size_t root) {
   const size_t stage = attached.front().nest.stage;
   if (!product_of(program.graph, program.graph.stages[stage])) return std::nullopt;
   return stage;
+}
+
+bool computes_tiles(const Program& program, size_t product, const ProductTile& tile) {
+  const Product axes = *product_of(program.graph, program.graph.stages[product]);
+  const std::vector<int64_t>& spans = nest_of(program, product).spans;
+  return spans[axes.m] == tile.m && spans[axes.n] == tile.n;
 }
 
 Program epilogue_loops(Program program, size_t root, const ProductTile& tile) {

@@ -23,8 +23,10 @@ inline Program fuse_epilogues(Program program, const GpuMachine& machine) {
   Attempts sure;
   return fuse_epilogues(std::move(program), machine, own, sure);
 }
-/// The product that fuse_epilogues() has put into a kernel, by its root; nullopt: none.
+/// The product that is attached to the root of a kernel, alone; nullopt: none is.
 std::optional<size_t> product_of_epilogue(const Program& program, size_t root);
+/// Whether fuse_epilogues() has put such a product there: tile by tile, not row by row.
+bool computes_tiles(const Program& program, size_t product, const ProductTile& tile);
 /// The loops of such a kernel, before any of them is scheduled.
 Program epilogue_loops(Program program, size_t root, const ProductTile& tile);
 

@@ -19,6 +19,7 @@
 #include "autosched/program/graph_edit.hpp"
 #include "autosched/program/nests.hpp"
 #include "autosched/program/part_of_program.hpp"
+#include "autosched/program/segments.hpp"
 #include "autosched/program/shared_memory.hpp"
 #include "autosched/program/threads.hpp"
 
@@ -46,10 +47,12 @@ Program with_chosen_threads(const Program& program, Program made, size_t root,
   return taken == 0 ? made : block_loops(program, root, machine, offered[taken]);
 }
 
-// Whether a stage may be looked at as a program of its own.
+// Whether a stage may be looked at as a program of its own, and have tiles: loops over segments are
+// gone through whole.
 bool is_plain(const Program& program, size_t stage) {
   const Stage& s = program.graph.stages[stage];
-  return s.kind == StageKind::Compute && !running_of(program.graph, s) && is_alone(program, stage);
+  return s.kind == StageKind::Compute && !running_of(program.graph, s) &&
+         !segments_of(program.graph.pool, s) && is_alone(program, stage);
 }
 
 }  // namespace
@@ -64,16 +67,13 @@ KernelLoops::KernelLoops(const Program& program, const GpuMachine& machine, Choi
       sums_[stage.results.front().value] = true;
 }
 
-// The loops of a kernel that is a product, or in which one is computed tile by tile; nullopt where
-// it is none, or shared memory does not hold its tiles.
-std::optional<Program> KernelLoops::with_product_tiles(const Program& program, size_t root,
-                                                       Choices& choices) {
+std::optional<Program> KernelLoops::product_tiles(const Program& program, size_t root) {
   const bool alone = nest_of(program, root).attached.empty();
   const std::optional<size_t> product = alone ? root : product_of_epilogue(program, root);
   if (!product) return std::nullopt;
-  const std::optional<ProductTile> tile = chosen_tile(program.graph, program.graph.stages[*product],
-                                                      machine_, choices, {.keeps_results = !alone});
-  if (!tile) return std::nullopt;
+  const std::optional<ProductTile> tile = chosen_tile(
+      program.graph, program.graph.stages[*product], machine_, choices_, {.keeps_results = !alone});
+  if (!tile || (!alone && !computes_tiles(program, *product, *tile))) return std::nullopt;
   const TensorId result = program.graph.stages[root].results.front();
   Program made = alone ? product_loops(program, root, *tile) : epilogue_loops(program, root, *tile);
   const size_t now = defining_stages(made.graph)[result.value];
@@ -99,17 +99,15 @@ Program KernelLoops::usual_loops(Program program, size_t root, Choices& choices)
 
 // Of a kernel to which nothing is attached.
 Program KernelLoops::loops_alone(Program program, size_t root, Choices& choices) {
-  if (std::optional<Program> tiled = with_product_tiles(program, root, choices))
-    return *std::move(tiled);
   if (!is_plain(program, root)) return usual_loops(std::move(program), root, choices);
   const Program part = part_of(program, std::array{root});
   Choices unasked;
   const std::optional<TileShape> shape =
       register_tile(part, usual_loops(part, 0, unasked), machine_, from_memory_);
   const Stage& stage = program.graph.stages[root];
-  // Tiles of products have been asked for.
+  // A product's tile has been asked for.
   const auto wanted = [&] {
-    return product_of(program.graph, stage) ||
+    return product_tile(program.graph, stage, machine_) ||
            choices.pick(Decision::Tile, program.graph, stage, [] {
              return std::vector<std::string>{"several results of a thread",
                                              "the results of an access"};
@@ -128,7 +126,8 @@ std::optional<size_t> KernelLoops::sum_for(const Program& program, size_t root) 
       continue;
     for (size_t s = root; s-- > 0;) {
       if (stages[s].results.front() != id) continue;
-      if (is_plain(program, s) && pointwise_reader(program, s) == root) return s;
+      if (is_plain(program, s) && has_few_terms(stages[s]) && pointwise_reader(program, s) == root)
+        return s;
       break;
     }
   }
@@ -142,17 +141,14 @@ double KernelLoops::microseconds_alone(const Program& program, size_t stage) {
 }
 
 Program KernelLoops::operator()(Program program, size_t root) {
-  if (!nest_of(program, root).attached.empty()) {
-    if (std::optional<Program> tiled = with_product_tiles(program, root, choices_))
-      return *std::move(tiled);
+  if (!nest_of(program, root).attached.empty())
     return usual_loops(std::move(program), root, choices_);
-  }
   const std::optional<size_t> sum = sum_for(program, root);
   if (sum && !product_tile(program.graph, program.graph.stages[*sum], machine_)) {
     const double apart = microseconds_alone(program, *sum) + microseconds_alone(program, root);
     const std::optional<TileShape> shape =
         sum_tile(part_of(program, std::array{*sum, root}), apart, machine_, from_memory_);
-    if (shape && choices_.keeps(Decision::ComputeAt, program.graph, program.graph.stages[*sum]))
+    if (shape && choices_.keeps(Decision::Epilogue, program.graph, program.graph.stages[*sum]))
       return sum_loops(std::move(program), *sum, root, *shape);
   }
   return loops_alone(std::move(program), root, choices_);

@@ -21,11 +21,14 @@ class KernelLoops {
   /// `program`: before the first of its kernels; machine and choices must outlive this.
   KernelLoops(const Program& program, const GpuMachine& machine, Choices& choices);
 
-  /// `root`: of a kernel whose nests are plain.
+  /// The loops of a kernel that is a product, or in which one is computed tile by tile
+  /// (fuse_epilogues.hpp); nullopt: it is none, or shared memory does not hold its tiles. `root`:
+  /// of a kernel whose nests are plain.
+  std::optional<Program> product_tiles(const Program& program, size_t root);
+  /// Those of any other kernel, and of such a one, too.
   Program operator()(Program program, size_t root);
 
  private:
-  std::optional<Program> with_product_tiles(const Program& program, size_t root, Choices& choices);
   Program usual_loops(Program program, size_t root, Choices& choices);
   Program loops_alone(Program program, size_t root, Choices& choices);
   std::optional<size_t> sum_for(const Program& program, size_t root) const;

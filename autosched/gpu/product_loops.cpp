@@ -240,16 +240,19 @@ Program register_tile(Program program, size_t stage, const Product& product,
   unrolled(product.n, tile.thread_n / lanes);
   unrolled(product.k, unrolled_terms(program.graph.stages[stage].domain.extents[product.k], tile));
   unrolled(product.m, tile.thread_m);
-  for (const auto& [axis, points] :
-       {std::pair(product.n, tile.n), std::pair(product.m, tile.m), std::pair(product.k, tile.k)}) {
-    const int64_t step = points;
+  struct Step {
+    size_t axis;
+    int64_t points;
+  };
+  for (const Step& step :
+       {Step{product.n, tile.n}, Step{product.m, tile.m}, Step{product.k, tile.k}}) {
     // Few rows or columns are a thread's, all of them, and so may a buffer's terms be.
     const std::vector<Loop>& loops = nest_of(program, stage).loops;
-    const bool steps_over = std::ranges::any_of(loops, [&, axis = axis](const Loop& loop) {
-      return loop.axis == axis && loop.kind == LoopKind::Serial && loop.step < step;
+    const bool steps_over = std::ranges::any_of(loops, [&](const Loop& loop) {
+      return loop.axis == step.axis && loop.kind == LoopKind::Serial && loop.step < step.points;
     });
-    const std::array<int64_t, 1> steps{step};
-    if (steps_over) program = sched::tile(std::move(program), stage, axis, steps);
+    if (steps_over)
+      program = sched::tile(std::move(program), stage, step.axis, std::array{step.points});
   }
   const int64_t along_n = std::min(kWarpAlong, tile.n / tile.thread_n);
   program = share_axis(std::move(program), stage, product.m, tile.m / tile.thread_m,

@@ -15,10 +15,9 @@ namespace adjit::sched {
 namespace {
 
 // No GPU has run these kernels yet: where no finding is named, a number is a guess.
-constexpr int64_t kLeastProductTerms = 16;  // of a sum, from where on tiles serve it
-constexpr double kLeastOfPart = 256;        // terms of a part of a split sum
-constexpr double kMostParts = 64;           // of a sum
-constexpr int64_t kOtherRegisters = 48;     // of a thread, beside its results and their operands
+constexpr double kLeastOfPart = 256;     // terms of a part of a split sum
+constexpr double kMostParts = 64;        // of a sum
+constexpr int64_t kOtherRegisters = 48;  // of a thread, beside its results and their operands
 constexpr double kBlocksAtOnce = 2;  // of a multiprocessor, at least: one waits, another computes
 constexpr double kOtherInstructions = 0.06;  // of the multiply-adds: loads, addresses, loops
 // Cycles from one term to the next that a thread's loads of shared memory and a barrier take, where
@@ -122,7 +121,7 @@ double predicted(const ProductTile& tile, const Sizes& sizes, const TileUse& use
   const double busy = std::max({issue, shared, (issue + kLatency) / std::max(warps, 0.25)});
   const double terms = std::ceil(sizes.k / parts);
   const double cycles = its_blocks * threads / kWarpThreads / kWarpSchedulers * terms * busy;
-  const double compute = 1e-3 * cycles / machine.ghz;
+  const double compute = 1e-3 * cycles / (kClockShare * machine.ghz);
   const double read = sizes.batches * sizes.k * (rows * columns) *
                       static_cast<double>(tile.m + tile.n) * sizes.element_bytes;
   const double written =
@@ -170,12 +169,11 @@ bool parts_are_as_wide(const LoweredGraph& graph, const Stage& stage) {
 std::vector<ProductTile> tiles_of_few(const Sizes& sizes) {
   const auto m = static_cast<int64_t>(sizes.m), n = static_cast<int64_t>(sizes.n);
   std::vector<ProductTile> tiles;
-  for (const int64_t others : {64, 128, 256, 512}) {
+  for (const int64_t others : {kLeastBesideFew, 2 * kLeastBesideFew, 4 * kLeastBesideFew}) {
     if (m < kLeastResults && n >= kLeastBesideFew) tiles.push_back({m, others, 16, m, 4});
     if (n < kLeastResults && m >= kLeastBesideFew)
       for (const int64_t rows : {1, 2, 4}) tiles.push_back({others, n, 16, rows, n});
   }
-  std::erase_if(tiles, [](const ProductTile& tile) { return tile.threads() < kWarpThreads; });
   return tiles;
 }
 

@@ -25,7 +25,9 @@ struct ProductTile {
 
 /// Of m and of n: as many as the smallest tile of both sides has; and where either is less, its
 /// fewest, which are then one side of all tiles, and the least of the other side.
-inline constexpr int64_t kLeastResults = 16, kFewestResults = 2, kLeastBesideFew = 64;
+inline constexpr int64_t kLeastResults = 16, kFewestResults = 2, kLeastBesideFew = 128;
+/// Terms of a sum from where on tiles serve it.
+inline constexpr int64_t kLeastProductTerms = 16;
 
 /// What a tile is for.
 struct TileUse {

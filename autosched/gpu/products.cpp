@@ -8,6 +8,7 @@
 
 #include "autosched/analysis/access.hpp"
 #include "autosched/gpu/contraction.hpp"
+#include "autosched/gpu/loops/pointwise_reader.hpp"
 #include "autosched/gpu/product.hpp"
 #include "autosched/moves/moves.hpp"
 #include "autosched/moves/zero_factors.hpp"
@@ -119,16 +120,15 @@ Parts split_by_residues(Rewriting rewriting, std::vector<size_t> axes) {
   return parts;
 }
 
-// Whether sums of the terms that there are take less time than one over the terms of all, although
-// each is a kernel of its own.
-bool are_less_work(const Parts& parts, const Stage& whole, const GpuMachine& machine) {
-  constexpr double kTermsOfMicrosecond = 25e6;  // measured: products of float32
+// Whether some residues have fewer terms than others. As a batch of equal sums they would have
+// zeros of the filter for those that they lack, and zero times a cotangent that is no number is
+// none.
+bool have_fewer_terms(const Parts& parts, const Stage& whole) {
   const std::vector<size_t> stages = defining_stages(parts.program.graph);
   double terms = 0;
   for (const TensorId part : parts.results)
     terms += box_points(parts.program.graph.stages[stages[part.value]].domain);
-  const double saved = (box_points(whole.domain) - terms) / kTermsOfMicrosecond;
-  return saved > static_cast<double>(parts.results.size()) * machine.launch_microseconds;
+  return terms < box_points(whole.domain);
 }
 
 // Moves the output axes into this order, those behind the first that is out of order to the end,
@@ -225,19 +225,10 @@ bool is_walked_as_one(const MemoryAccess& read, const Domain& domain, const Axes
   return true;
 }
 
-// Whether a kernel of its own computes each of its results of one element of a tensor.
-bool reads_point_by_point(const Program& program, size_t reader, TensorId tensor) {
-  const LoweredGraph& graph = program.graph;
-  const Stage& stage = graph.stages[reader];
-  if (!is_plain_kernel(program, reader) || stage.kind != StageKind::Compute ||
-      stage.combiner.kind != CombinerKind::None || running_of(graph, stage) ||
-      !stage.domain.is_box() || stage.domain.extents != graph.info(tensor).shape)
-    return false;
-  return std::ranges::all_of(reads_of(graph, stage), [&](ExprId read) {
-    return graph.pool.read_tensor(read) != tensor ||
-           (is_identity(graph.pool, graph.pool.read_index(read)) &&
-            !graph.pool.read_predicate(read).valid());
-  });
+// Whether a kernel of its own does.
+bool reads_in_a_kernel(const Program& program, size_t reader, TensorId tensor) {
+  return is_plain_kernel(program, reader) &&
+         reads_point_by_point(program.graph, program.graph.stages[reader], tensor);
 }
 
 // Whether it has one result and loses nothing when these axes are one.
@@ -259,7 +250,7 @@ void join_axes_of_reader(Rewriting& rewriting, std::span<const Axes> joined) {
   const TensorId shaped = before.graph.stages[rewriting.stage + 1].results.front();
   const std::vector<size_t>& readers = before.readers[shaped.value];
   if (before.scopes[shaped.value] != Scope::Workspace || readers.size() != 1 ||
-      !reads_point_by_point(before, readers.front(), shaped) ||
+      !reads_in_a_kernel(before, readers.front(), shaped) ||
       !may_join_axes(before, readers.front(), joined))
     return;
   const size_t reader = readers.front() - 1;  // once that one has gone
@@ -275,9 +266,8 @@ void read_where_they_are(Rewriting& rewriting) {
   const Program& before = rewriting.program;
   const TensorId moved = before.graph.stages[rewriting.stage + 1].results.front();
   if (before.scopes[moved.value] != Scope::Workspace ||
-      !std::ranges::all_of(before.readers[moved.value], [&](size_t reader) {
-        return reads_point_by_point(before, reader, moved);
-      }))
+      !std::ranges::all_of(before.readers[moved.value],
+                           [&](size_t reader) { return reads_in_a_kernel(before, reader, moved); }))
     return;
   const size_t moving[] = {rewriting.stage + 1};
   rewriting.program = inline_stages(std::move(rewriting.program), moving);
@@ -356,7 +346,7 @@ Program divided_product(Program program, size_t s) {
   if (!arrangement) return program;
   if (residues.empty()) return as_product(std::move(rewriting), *arrangement);
   Parts parts = split_by_residues(rewriting, residues);
-  if (!are_less_work(parts, rewriting.contraction(), gpu_of(program.target)))
+  if (!have_fewer_terms(parts, rewriting.contraction()))
     return as_product(std::move(rewriting), *arrangement);
   for (const TensorId part : parts.results) {
     const size_t stage = defining_stages(parts.program.graph)[part.value];

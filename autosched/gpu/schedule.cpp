@@ -1,6 +1,7 @@
 // autosched/gpu/schedule.cpp -- the default schedule of a GPU.
 #include "autosched/gpu/schedule.hpp"
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -106,11 +107,19 @@ Program schedule_kernels(Program program, Context& context) {
     const size_t root = program.kernels[program.kernels.size() - 1 - behind].root.stage;
     const Stage& stage = program.graph.stages[root];
     const bool scans = stage.kind == StageKind::Scan;
-    context.attempts(program, "loops of '" + stage_name(program.graph, stage) + "'",
-                     [&](Program& p) {
-                       p = scans ? schedule_steps_of(std::move(p), root, context)
-                                 : kernel_loops(std::move(p), root);
-                     });
+    const std::string name = stage_name(program.graph, stage);
+    bool tiled = false;
+    if (!scans)
+      context.attempts(program, "tiles of '" + name + "'", [&](Program& p) {
+        if (std::optional<Program> made = kernel_loops.product_tiles(p, root)) {
+          p = *std::move(made);
+          tiled = true;
+        }
+      });
+    if (tiled) continue;
+    context.attempts(program, "loops of '" + name + "'", [&](Program& p) {
+      p = scans ? schedule_steps_of(std::move(p), root, context) : kernel_loops(std::move(p), root);
+    });
   }
   return program;
 }
@@ -132,7 +141,7 @@ std::span<const GpuPass> pass_list() {
       {"split prefixes", {SplitPrefix}, true, split_prefixes},
       {"split reductions", {Rfactor}, true, split_reductions},
       {"fuse epilogues", {Tile, Epilogue}, true, fuse_epilogues_of},
-      {"schedule kernels", {Tile, ComputeAt, BlockThreads, ThreadLanes}, true, schedule_kernels},
+      {"schedule kernels", {Tile, Epilogue, BlockThreads, ThreadLanes}, true, schedule_kernels},
       {"alias reshapes", {}, false, alias_reshapes},
   };
   return passes;

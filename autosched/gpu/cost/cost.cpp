@@ -13,8 +13,6 @@ namespace {
 
 constexpr double kLanesOfScheduler = 32;    // instructions of lanes that a scheduler starts a cycle
 constexpr double kWaitMicroseconds = 0.65;  // for memory (measured)
-// Chains of multiply-adds reach 63.3 of the 66.9 TFLOP/s that the clock says (measured).
-constexpr double kClockShare = 0.946;
 // A copy reaches nine tenths of what the memory's clock and width say (3010 of 3350, measured).
 constexpr double kMemoryShare = 0.9;
 

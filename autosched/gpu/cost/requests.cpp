@@ -38,26 +38,8 @@ bool in_tile(const Loop& loop) {
   return loop.kind == LoopKind::Unrolled || loop.kind == LoopKind::Vector;
 }
 
-// Registers of a thread, roughly: its accumulators, what it reads for them, and the rest.
-double registers_of(const Program& program, const PlacedNest& placed) {
-  constexpr double kRest = 24;
-  const Stage& stage = program.graph.stages[placed.nest->stage];
-  const std::span<const Loop> own = std::span(placed.path).subspan(placed.first);
-  auto accumulators = static_cast<double>(stage.results.size());
-  for (const Loop& loop : own)
-    if (in_tile(loop) && loop.axis < stage.domain.output_rank)
-      accumulators *= static_cast<double>(loop.trips);
-  double loaded = 0;
-  for (const Walk& walk : placed.walks) {
-    if (walk.store) continue;
-    double words = std::max(1.0, walk.element_bytes / kBankBytes);
-    for (size_t l = 0; l < own.size(); ++l)
-      if (in_tile(own[l]) && moves(walk.strides[placed.first + l]))
-        words *= static_cast<double>(own[l].trips);
-    loaded += words;
-  }
-  return kRest + accumulators + std::min(loaded, accumulators + kRest);
-}
+// Registers of 32 bits.
+double words_of(size_t bytes) { return static_cast<double>((bytes + 3) / 4); }
 
 class Counter {
  public:
@@ -260,6 +242,28 @@ class Counter {
 };
 
 }  // namespace
+
+double registers_of(const Program& program, const PlacedNest& placed) {
+  constexpr double kRest = 24;
+  const Stage& stage = program.graph.stages[placed.nest->stage];
+  const std::span<const Loop> own = std::span(placed.path).subspan(placed.first);
+  double accumulators = 0;
+  for (TensorId id : stage.results)
+    accumulators += words_of(size_of(accumulator_of(program.graph.info(id).dtype)));
+  for (const Loop& loop : own)
+    if (in_tile(loop) && loop.axis < stage.domain.output_rank)
+      accumulators *= static_cast<double>(loop.trips);
+  double loaded = 0;
+  for (const Walk& walk : placed.walks) {
+    if (walk.store) continue;
+    double words = words_of(static_cast<size_t>(walk.element_bytes));
+    for (size_t l = 0; l < own.size(); ++l)
+      if (in_tile(own[l]) && moves(walk.strides[placed.first + l]))
+        words *= static_cast<double>(own[l].trips);
+    loaded += words;
+  }
+  return kRest + accumulators + std::min(loaded, accumulators + kRest);
+}
 
 Requests requests_of(const Program& program, size_t kernel, const GpuMachine& machine) {
   return Counter(program, kernel, machine)();

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 
+#include "autosched/analysis/footprint.hpp"
 #include "autosched/machine/gpu_machine.hpp"
 #include "autosched/program/program.hpp"
 
@@ -25,6 +26,11 @@ struct Requests {
   double bytes = 0;          // from and to memory, where L2 does not hold the program
   double waits = 0;          // of a thread, one after the other: for memory counts as one
 };
+
+/// Registers of a thread that runs a nest, roughly: its accumulators, what it reads for them, and
+/// the rest. An instruction can name kMostRegisters.
+double registers_of(const Program& program, const PlacedNest& placed);
+inline constexpr double kMostRegisters = 255;
 
 /// Linear in the kernel's nests for those that are small, else quadratic.
 Requests requests_of(const Program& program, size_t kernel, const GpuMachine& machine);

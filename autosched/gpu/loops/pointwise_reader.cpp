@@ -10,20 +10,18 @@
 #include "autosched/program/required_region.hpp"
 
 namespace adjit::sched {
-namespace {
 
-// Whether a stage reads a tensor at its own points, and at all of them.
 bool reads_point_by_point(const LoweredGraph& graph, const Stage& stage, TensorId tensor) {
-  const std::vector<int64_t>& shape = graph.info(tensor).shape;
-  if (!stage.domain.is_box() || stage.domain.extents != shape) return false;
+  if (stage.kind != StageKind::Compute || stage.combiner.kind != CombinerKind::None ||
+      running_of(graph, stage) || !stage.domain.is_box() ||
+      stage.domain.extents != graph.info(tensor).shape)
+    return false;
   return std::ranges::all_of(reads_of(graph, stage), [&](ExprId read) {
     if (graph.pool.read_tensor(read) != tensor) return true;
     return is_identity(graph.pool, graph.pool.read_index(read)) &&
            !graph.pool.read_predicate(read).valid();
   });
 }
-
-}  // namespace
 
 std::optional<size_t> pointwise_reader(const Program& program, size_t stage) {
   const LoweredGraph& graph = program.graph;
@@ -32,11 +30,8 @@ std::optional<size_t> pointwise_reader(const Program& program, size_t stage) {
   if (!is_alone(program, stage) || readers.size() != 1 || !is_alone(program, readers.front()) ||
       std::ranges::find(graph.outputs, result) != graph.outputs.end())
     return std::nullopt;
-  const Stage& reader = graph.stages[readers.front()];
-  if (reader.kind != StageKind::Compute || reader.combiner.kind != CombinerKind::None ||
-      !reads_point_by_point(graph, reader, result))
-    return std::nullopt;
-  return readers.front();
+  const bool pointwise = reads_point_by_point(graph, graph.stages[readers.front()], result);
+  return pointwise ? std::optional(readers.front()) : std::nullopt;
 }
 
 }  // namespace adjit::sched

@@ -28,9 +28,10 @@ namespace {
 // All guesses: no GPU has run these kernels yet.
 constexpr double kLeastMicroseconds = 6;  // of a kernel that is worth the search
 constexpr double kGain = 0.97;            // of its time that a change of the tile leaves, at most
-constexpr double kAboveMemory = 1.1;   // times the time of its bytes, from which it does not wait
-constexpr int64_t kAccumulators = 64;  // of a thread: of 255 registers, beside what is read
-constexpr int64_t kShort = 16;         // of a reduction that is written out
+constexpr double kAboveMemory = 1.1;  // times the time of its bytes, from which it does not wait
+constexpr double kRegistersOfTile = 144;   // of a thread, as they are counted: code takes more
+constexpr int64_t kAccumulators = 64;      // of a thread: of 255 registers, beside what is read
+constexpr int64_t kShort = 16;             // of a reduction that is written out
 constexpr int64_t kThreadsTogether = 256;  // that add up a result, at most
 constexpr double kTermsInRegisters = 256;  // of a reduction that its reader's threads compute
 constexpr size_t kRounds = 12;
@@ -192,6 +193,8 @@ class TileSearch {
           has_reader_ ? sum_loops(part_, 0, 1, shape) : register_tile_loops(part_, 0, shape);
       if (shared_bytes(program, program.kernels[0]) > machine_.block_shared_bytes)
         return std::nullopt;
+      for (const PlacedNest& nest : placed_nests(program, program.kernels[0]))
+        if (registers_of(program, nest) > kRegistersOfTile) return std::nullopt;
       return Found{shape, predict_kernel(program, 0, machine_, from_memory_).microseconds};
     } catch (const Error& error) {
       if (error.code() != ErrorCode::Schedule) throw;
@@ -217,10 +220,12 @@ std::optional<TileShape> register_tile(const Program& part, const Program& usual
   return TileSearch(part, machine, from_memory)(cost.microseconds);
 }
 
+bool has_few_terms(const Stage& sum) {
+  return sum.domain.output_rank > 0 && terms_of(sum.domain) <= kTermsInRegisters;
+}
+
 std::optional<TileShape> sum_tile(const Program& part, double apart, const GpuMachine& machine,
                                   bool from_memory) {
-  const Domain& domain = part.graph.stages.front().domain;
-  if (domain.output_rank == 0 || terms_of(domain) > kTermsInRegisters) return std::nullopt;
   return TileSearch(part, machine, from_memory)(apart);
 }
 

@@ -22,9 +22,11 @@ namespace adjit::sched {
 std::optional<TileShape> register_tile(const Program& part, const Program& usual,
                                        const GpuMachine& machine, bool from_memory);
 
-/// That of a reduction of few terms, the first of two stages, which is computed in the loops of the
-/// second one: that alone reads it (pointwise_reader.hpp), and no memory holds it. nullopt: it has
-/// many terms, or two kernels, which take `apart` microseconds, are predicted to be as fast.
+/// Whether a reduction has so few terms, and some axis of results, that its reader may compute it.
+bool has_few_terms(const Stage& sum);
+/// That of such a reduction, the first of two stages, which is computed in the loops of the
+/// second one: that alone reads it (pointwise_reader.hpp), and no memory holds it. nullopt: two
+/// kernels, which take `apart` microseconds, are predicted to be as fast.
 std::optional<TileShape> sum_tile(const Program& part, double apart, const GpuMachine& machine,
                                   bool from_memory);
 

@@ -3,12 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <string>
 
 #include "autosched/lower/initial_program.hpp"
 #include "autosched/program/threads.hpp"
 #include "runtime/graph/parse/text_module.hpp"
 #include "tests/autosched/gpu/machines.hpp"
+#include "tests/autosched/programs.hpp"
 #include "tests/autosched/same_results.hpp"
 
 namespace adjit::sched {
@@ -32,10 +34,15 @@ TEST(KernelLoops, ABlockAddsUpARow) {
 
 TEST(KernelLoops, AProductHasTiles) {
   Choices choices;
-  const Program p = with_loops(
-      "def f(float(512, 256) x, float(256, 512) y) -> (z) { z(i, j) +=! x(i, k) * y(k, j) }",
-      choices);
-  EXPECT_NE(p.moves_json.find("pipeline"), std::string::npos);
+  const Program product =
+      initial_program(testing::product_graph(512, 512, 256, false, false), kGpu);
+  const std::optional<Program> tiled =
+      KernelLoops(product, kGpu, choices).product_tiles(product, 0);
+  ASSERT_TRUE(tiled.has_value());
+  EXPECT_NE(tiled->moves_json.find("pipeline"), std::string::npos);
+  const Program sum =
+      initial_program(parse_graph("def f(float(512, 9) x) -> (s) { s(i) +=! x(i, k) }"), kGpu);
+  EXPECT_FALSE(KernelLoops(sum, kGpu, choices).product_tiles(sum, 0).has_value());
 }
 
 TEST(KernelLoops, ASumIsComputedWhereItIsReadOrNotAsIsAnswered) {
@@ -45,7 +52,7 @@ TEST(KernelLoops, ASumIsComputedWhereItIsReadOrNotAsIsAnswered) {
       "  y(n, c, i, j) = s(n, c, i, j) / 9.0\n}";
   Choices usual;
   EXPECT_EQ(with_loops(pool, usual).kernels.size(), 1u);
-  Choices apart(Answers{{{Decision::ComputeAt, "s"}, 1}});
+  Choices apart(Answers{{{Decision::Epilogue, "s"}, 1}});
   EXPECT_EQ(with_loops(pool, apart).kernels.size(), 2u);
 }
 

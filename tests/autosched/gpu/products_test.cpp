@@ -57,9 +57,13 @@ TEST(Products, AConvolutionAndItsAdjoints) {
       << "small images are joined, and results moved";
 }
 
-TEST(Products, ResiduesOfAStrideAreABatch) {
+TEST(Products, ResiduesOfAStrideAreABatchWhereAllHaveEveryTap) {
+  EXPECT_EQ(
+      products_in(Convolution{.size = {16, 16}, .taps = {4, 4}, .stride = 2, .padding = 1})[1],
+      "2 2 2 16* 64 64 + 3");
+  // A filter of 3 has taps that some residues lack.
   EXPECT_EQ(products_in(Convolution{.size = {16, 16}, .stride = 2, .padding = 1})[1],
-            "2 2 2 16* 64 64 + 3");
+            "2 16* 64 16 2 16* 64 32 2 16* 64 32 2 16* 64 64 + 9");
 }
 
 TEST(Products, GroupsAreABatch) {

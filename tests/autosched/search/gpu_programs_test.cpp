@@ -39,6 +39,12 @@ Graph layer_graph(int64_t m, int64_t n, int64_t k) {
                      "  y(i, j) = max(c(i, j) + b(j), 0.0)\n}");
 }
 
+Graph two_sums_graph(int64_t rows, int64_t columns) {
+  const std::string shape = std::to_string(rows) + ", " + std::to_string(columns);
+  return parse_graph("def f(float(" + shape + ") x) -> (s, t) {\n  s(i) +=! x(i, k)\n" +
+                     "  t(i) +=! x(i, k) * x(i, k)\n}");
+}
+
 std::vector<Offer> offers_of(const Graph& graph, const GpuMachine& machine) {
   Choices recording{Answers{}};
   schedule_with(graph, machine, recording);
@@ -51,14 +57,14 @@ TEST(GpuPrograms, EveryDecisionIsOffered) {
   for (const Graph& graph :
        {softmax_graph(4096, 1024), matmul_graph(1024, 1024, 1024), layer_graph(1024, 1024, 512),
         matmul_graph(64, 64, 8192), total_graph(4096, 4096), prefix_graph(16, 1 << 20),
-        table_graph(65536, 50000, 512), chain(3, 1 << 22)})
+        table_graph(65536, 50000, 512), chain(3, 1 << 22), two_sums_graph(4096, 1024)})
     for (const Offer& offer : offers_of(graph, kGpu)) {
       offered.insert(offer.subject.decision);
       EXPECT_EQ(offer.taken, 0u);
     }
   using enum Decision;
-  for (const Decision decision :
-       {Tile, Rfactor, ComputeAt, Epilogue, SplitPrefix, Invert, BlockThreads, ThreadLanes})
+  for (const Decision decision : {FuseSiblings, Tile, Rfactor, ComputeAt, Epilogue, SplitPrefix,
+                                  Invert, BlockThreads, ThreadLanes})
     EXPECT_TRUE(offered.contains(decision)) << name_of(decision);
 }
 
@@ -98,7 +104,7 @@ TEST(GpuPrograms, EveryAnswerMeansTheGraph) {
   for (const Graph& graph :
        {softmax_graph(9, 40), matmul_graph(33, 65, 48), layer_graph(32, 48, 40),
         total_graph(60, 50), column_sum_graph(600, 64), prefix_graph(2, 300),
-        table_graph(300, 20, 4), chain(3, 1200), matmul_graph(16, 16, 2048)})
+        table_graph(300, 20, 4), chain(3, 1200), matmul_graph(16, 16, 2048), two_sums_graph(9, 40)})
     expect_every_answer_right(graph, kSmallGpu);
 }
 
