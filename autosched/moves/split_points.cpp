@@ -67,6 +67,7 @@ Program split_points(Program program, size_t stage, size_t axis) {
   move.require(whole.kind == StageKind::Compute && !running_of(program.graph, whole) &&
                    whole.combiner.kind == CombinerKind::Sum,
                "only sums have points without terms");
+  move.require(whole.results.size() == 1, "it has several results");
   move.require(axis < whole.domain.output_rank && whole.domain.output_rank > 1,
                "that is not one of several output axes");
   const int64_t points = whole.domain.extents[axis];

@@ -34,6 +34,7 @@ bool rows_follow_from_reads(const Graph& graph, const Stage& stage) {
   const ExprPool& pool = graph.pool;
   Domain inside = stage.domain;
   inside.inequalities.clear();
+  inside.equalities.clear();
   for (ExprId id : reachable(pool, stage.bodies)) {
     if (!pool.is(id, Op::Read)) continue;
     const std::vector<int64_t>& shape = graph.info(pool.read_tensor(id)).shape;
@@ -46,7 +47,9 @@ bool rows_follow_from_reads(const Graph& graph, const Stage& stage) {
     }
   }
   return std::ranges::all_of(stage.domain.inequalities,
-                             [&](const Affine& row) { return implies(inside, row); });
+                             [&](const Affine& row) { return implies(inside, row); }) &&
+         std::ranges::all_of(stage.domain.equalities,
+                             [&](const Affine& row) { return implies_zero(inside, row); });
 }
 
 }  // namespace adjit::sched
