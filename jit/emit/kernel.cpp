@@ -101,11 +101,14 @@ class KernelEmitter {
   void finish_block() {
     out_.threads = block_->threads();
     out_.shared_bytes = block_->shared_bytes();
-    // Of 64 K registers, two blocks of 256 threads have 128 each, as the schedule's tiles expect.
-    constexpr int64_t kMostWithSecond = 256;
-    limit_threads(*function_, out_.threads, out_.threads <= kMostWithSecond ? 2 : 1);
     const auto* gpu = std::get_if<GpuMachine>(&program_.target);
     invariant(gpu != nullptr, "a CPU's program has loops of a block's threads");
+    // Where shared memory has room for a second block, as the schedule's tiles expect, registers
+    // have, too: 128 for each of 256 threads, or more.
+    constexpr int64_t kFewRegisters = 128, kOfABlock = 1 << 10;  // bytes that the driver takes
+    const bool second = 2 * (out_.shared_bytes + kOfABlock) <= gpu->shared_bytes &&
+                        2 * kFewRegisters * out_.threads <= gpu->registers;
+    limit_threads(*function_, out_.threads, second ? 2 : 1);
     if (out_.shared_bytes > gpu->block_shared_bytes)
       throw Error(ErrorCode::Schedule,
                   "a block of the kernel of '" + stage_name(program_.graph, root_stage()) +
