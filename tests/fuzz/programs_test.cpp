@@ -139,6 +139,11 @@ class Programs : public ::testing::TestWithParam<uint64_t> {
     EXPECT_LT(counts_.kinks, counts_.differences + kSpread);
     EXPECT_LT(counts_.unsettled, 5 + counts_.differences / 100);
     EXPECT_LT(counts_.unsure, counts_.judged / 10);
+    constexpr int64_t kEnough = 20;  // of which a tenth of the computations is for a GPU
+    if (counts_.programs >= kEnough && engines_->gpus() &&
+        shares().gpu_percent >= static_cast<int>(kUsualGpuPercent)) {
+      EXPECT_GT(counts_.on_gpu, 0);
+    }
   }
 
   inline static FuzzCounts counts_;  // of all parts

@@ -281,6 +281,15 @@ Program made_flat(Program program) {
 
 }  // namespace
 
+bool races(const EmulatedProgram& program, std::span<const Array> inputs) {
+  try {
+    program(inputs);
+    return false;
+  } catch (const std::runtime_error&) {
+    return true;
+  }
+}
+
 Program flat_program(const Graph& graph) { return made_flat(initial_program(graph, GpuMachine{})); }
 
 std::string check_emulated(const Program& program, std::span<const Array> inputs,

@@ -54,6 +54,9 @@ class EmulatedProgram {
   std::optional<size_t> left_out_;  // barrier
 };
 
+/// Whether a run ends by what a GPU must not be given, as where a barrier was left out.
+bool races(const EmulatedProgram& program, std::span<const Array> inputs);
+
 /// The graph scheduled as a GPU's threads compute it by default: all loops over outputs parallel,
 /// and vectors of 16 bytes where the last one is a multiple of these.
 Program flat_program(const Graph& graph);

@@ -80,17 +80,17 @@ TEST(ThreadBlock, BarriersInsideANestServeThatNestAlone) {
 TEST(ThreadBlock, WithoutAnyOfTheirBarriersThreadsRace) {
   if (!kEmulates) return;
   Program rows = threads(program_of(kRowSum), 0, 1, 64);  // one block for all, row by row
-  size_t planted = 0;
+  size_t planted = 0, caught = 0;
   for (const Program& program :
        {softmax({64, 16, 32, 50}), softmax({20, 100, 24, 64}), std::move(rows)}) {
     const std::vector<Array> inputs = small_inputs(program.graph, 3);
     EmulatedProgram emulated(program);
     for (size_t number = 0; emulated.leave_out_barrier(number); ++number, ++planted)
-      EXPECT_THROW(emulated(inputs), std::runtime_error) << "without barrier " << number << " of\n"
-                                                         << print(program);
+      caught += races(emulated, inputs) ? 1 : 0;
   }
   EXPECT_EQ(planted, 11u);
-  note_races(11, HasFailure() ? 0 : 11);
+  EXPECT_EQ(caught, planted);
+  note_races(planted, caught);
 }
 
 }  // namespace
