@@ -12,7 +12,7 @@
 #include "autosched/machine/cpu_machine.hpp"
 #include "autosched/machine/thresholds.hpp"
 #include "autosched/program/points.hpp"
-#include "autosched/program/segments.hpp"
+#include "autosched/program/segment_loop.hpp"
 
 namespace adjit::sched {
 namespace {
@@ -146,15 +146,16 @@ class Placer {
     nests_[number].end = nests_.size();
   }
 
-  // Loops over segments have as many trips as these have points on average, at least one.
+  // A loop over a segment has as many trips as segments have points on average, at least one.
   void shorten_segments(PlacedNest& placed) const {
     const Stage& stage = program_.graph.stages[placed.nest->stage];
     const std::optional<Segments> segments = segments_of(program_.graph.pool, stage);
     if (!segments) return;
+    const std::optional<size_t> over = segment_loop(program_.graph, *placed.nest, *segments);
+    if (!over) return;
     const double length = mean_length(program_.graph.pool, stage, *segments);
-    for (size_t l = placed.first; l < placed.path.size(); ++l)
-      if (Loop& loop = placed.path[l]; loop.axis == segments->axis)
-        loop.trips = std::min(loop.trips, static_cast<int64_t>(std::ceil(length)));
+    Loop& loop = placed.path[placed.first + *over];
+    loop.trips = std::min(loop.trips, static_cast<int64_t>(std::ceil(length)));
   }
 
   void add_walks(PlacedNest& placed) const {

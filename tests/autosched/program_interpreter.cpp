@@ -13,7 +13,7 @@
 
 #include "autosched/analysis/shared_buffers.hpp"
 #include "autosched/program/nests.hpp"
-#include "autosched/program/segments.hpp"
+#include "autosched/program/segment_loop.hpp"
 #include "autosched/program/threads.hpp"
 #include "autosched/program/winners.hpp"
 #include "runtime/graph/interpret/accumulator.hpp"
@@ -77,7 +77,9 @@ class ProgramInterpreter {
     size_t reducer = 0;               // the current thread's
     int64_t storer = 0;               // who stores what it reduces
     std::vector<std::optional<int64_t>> writers = {};  // per output point
-    std::optional<PointEvaluator> segments = {};  // targets of a scatter that goes through segments
+    std::optional<PointEvaluator> segment =
+        {};  // where it begins and ends, of a loop over it alone
+    size_t segment_axis = 0;
   };
 
   void poison(TensorId id) {
@@ -163,7 +165,12 @@ class ProgramInterpreter {
       poison(id);
       own_[id.value] = by == RunBy::Thread;
     }
-    if (segments_of(graph_.pool, stage)) e.segments.emplace(graph_, stage.target, pointers_);
+    if (const auto segments = segments_of(graph_.pool, stage);
+        segments && segment_loop(graph_, nest, *segments)) {
+      const ExprId bounds[] = {segments->begin, segments->end};
+      e.segment.emplace(graph_, bounds, pointers_);
+      e.segment_axis = segments->axis;
+    }
     loop(e, 0);
     if (stage.kind != StageKind::Scatter && !running_of(graph_, stage)) store(e);
   }
@@ -292,7 +299,7 @@ class ProgramInterpreter {
     const auto output = static_cast<size_t>(
         linear(std::span(relative).first(e.stage.domain.output_rank), e.nest.spans));
     if (memory_) add_writer(e, output);
-    if (!e.stage.domain.contains(at) || is_outside_segments(e, at)) return;
+    if (!e.stage.domain.contains(at) || is_outside_segment(e, at)) return;
     e.bodies.move_to(at);
     if (memory_) record_reads(e);
     if (e.stage.kind == StageKind::Scatter) return write(e);
@@ -305,13 +312,12 @@ class ProgramInterpreter {
     }
   }
 
-  // Loops through segments visit no point outside of them: what it would read may be out of range.
-  static bool is_outside_segments(Execution& e, std::span<const int64_t> at) {
-    if (!e.segments) return false;
-    e.segments->move_to(at);
-    for (size_t d = 0; d < e.stage.target.size(); ++d)
-      if (e.segments->value(d).i < 0) return true;
-    return false;
+  // A loop over a segment visits no point outside of it: what it would read may be out of range.
+  static bool is_outside_segment(Execution& e, std::span<const int64_t> at) {
+    if (!e.segment) return false;
+    e.segment->move_to(at);
+    return at[e.segment_axis] < e.segment->value(0).i ||
+           at[e.segment_axis] >= e.segment->value(1).i;
   }
 
   // The better value, whenever it comes; of equal ones that with the smaller second component.

@@ -40,16 +40,21 @@ size_t parallel_loops(const LoweredGraph& graph, const Nest& nest) {
 // The axis along which a thread may compute neighbours: the last one of results, or that along
 // which a scatter that goes through segments writes its rows.
 std::optional<size_t> axis_of_lanes(const LoweredGraph& graph, const Stage& stage) {
-  if (stage.kind == StageKind::Compute && !running_of(graph, stage) && stage.domain.output_rank > 0)
-    return stage.domain.output_rank - 1;
   const std::optional<Segments> segments = segments_of(graph.pool, stage);
-  if (!segments || !graph.pool.is(stage.target.back(), Op::Axis)) return std::nullopt;
-  const size_t axis = graph.pool.axis_number(stage.target.back());
-  // Rows of one vector would go through segments of their own.
-  if (uses(graph.pool, segments->begin, axis) || uses(graph.pool, segments->end, axis))
-    return std::nullopt;
-  const bool whole_rows = stage.domain.extents[axis] == graph.info(stage.results[0]).shape.back();
-  return whole_rows ? std::optional(axis) : std::nullopt;
+  size_t axis;
+  if (stage.kind == StageKind::Compute) {
+    if (running_of(graph, stage) || stage.domain.output_rank == 0) return std::nullopt;
+    axis = stage.domain.output_rank - 1;
+  } else {
+    if (!segments || !graph.pool.is(stage.target.back(), Op::Axis)) return std::nullopt;
+    axis = graph.pool.axis_number(stage.target.back());
+    if (stage.domain.extents[axis] != graph.info(stage.results[0]).shape.back())
+      return std::nullopt;
+  }
+  // Lanes would go through segments of their own.
+  const bool tells_segments = segments && (uses(graph.pool, segments->begin, axis) ||
+                                           uses(graph.pool, segments->end, axis));
+  return tells_segments ? std::nullopt : std::optional(axis);
 }
 
 double threads_enough(const GpuMachine& machine) {

@@ -7,7 +7,7 @@
 
 #include "autosched/program/graph_edit.hpp"
 #include "autosched/program/nests.hpp"
-#include "autosched/program/segments.hpp"
+#include "autosched/program/segment_loop.hpp"
 #include "autosched/program/threads.hpp"
 #include "jit/emit/shape/instance_number.hpp"
 
@@ -34,38 +34,6 @@ size_t accumulators_from(const NestShape& shape) {
   size_t begin = shape.tile_begin;
   while (begin > 0 && carries(shape.nest->loops[begin - 1])) --begin;
   return begin;
-}
-
-// Whether a tensor that an expression reads is computed inside the loops [0, depth).
-bool reads_from_inside(const Graph& graph, const Nest& nest, size_t depth, ExprId expr) {
-  const ExprId roots[] = {expr};
-  for (const ExprId id : reachable(graph.pool, roots)) {
-    if (!graph.pool.is(id, Op::Read)) continue;
-    for (const Nest::Attached& attached : nest.attached)
-      if (attached.depth >= depth &&
-          std::ranges::count(graph.stages[attached.nest.stage].results, graph.pool.read_tensor(id)))
-        return true;
-  }
-  return false;
-}
-
-// The one serial loop over the axis of a stage's segments, if all that decides where they begin
-// and end is outside it; accumulators stay in registers inside it.
-std::optional<size_t> loop_through(const Graph& graph, const Nest& nest, const Segments& segments) {
-  const std::vector<size_t> over = loops_over(nest, segments.axis);
-  if (over.size() != 1 || over[0] >= sched::tile_begin(nest) ||
-      nest.loops[over[0]].kind != LoopKind::Serial)
-    return std::nullopt;
-  const Stage& stage = graph.stages[nest.stage];
-  if (stage.kind == StageKind::Compute &&
-      (over[0] + 1 != sched::tile_begin(nest) || is_cooperative(stage, nest)))
-    return std::nullopt;
-  for (const ExprId bound : {segments.begin, segments.end}) {
-    if (reads_from_inside(graph, nest, over[0] + 1, bound)) return std::nullopt;
-    for (size_t l = over[0] + 1; l < nest.loops.size(); ++l)
-      if (uses(graph.pool, bound, nest.loops[l].axis)) return std::nullopt;
-  }
-  return over[0];
 }
 
 }  // namespace
@@ -112,7 +80,7 @@ NestShape::NestShape(const Program& program, const Nest& of)
       axis += Affine::variable(of.loops[*lane_loop].variable, 2, -(int64_t{lanes} - 1));
   }
   if (const std::optional<Segments> segments = segments_of(program.graph.pool, *stage))
-    if (const std::optional<size_t> loop = loop_through(program.graph, of, *segments)) {
+    if (const std::optional<size_t> loop = sched::segment_loop(program.graph, of, *segments)) {
       segment_loop = {*loop, segments->begin, segments->end};
       if (is_scatter()) {
         target[segments->dimension] = segments->inside[0];

@@ -5,6 +5,8 @@
 #include "autosched/gpu/cost/cost.hpp"
 #include "autosched/moves/moves.hpp"
 #include "autosched/program/graph_edit.hpp"
+#include "autosched/program/nests.hpp"
+#include "autosched/program/segment_loop.hpp"
 #include "autosched/search/scheduler.hpp"
 #include "runtime/graph/parse/text_module.hpp"
 #include "tests/autosched/gpu/machines.hpp"
@@ -85,6 +87,23 @@ TEST(InvertScatters, LanesAreNotRowsOfSegments) {
 TEST(InvertScatters, WhatIsMadeIsNotInvertedAgain) {
   const Program once = passed(table(65536, 50000, 512), kGpu);
   EXPECT_EQ(invert_scatters(once, kGpu).moves_json, once.moves_json);
+}
+
+// Where a row of the result has segments of its own, so many threads as there are rows and columns
+// do not take several columns each.
+TEST(InvertScatters, LanesAreNotRowsOfSegmentsOfABatch) {
+  const Program program = default_schedule(
+      parse_graph("def f(float(64, 512) g, int64(512) n) -> (h) {\n"
+                  "  scatter float(64, 16384) h(b, n(t)) +=[drop] g(b, t) where b in 0:64, t in "
+                  "0:512\n}"),
+      kGpu);
+  ASSERT_TRUE(has_move(program, "invert"));
+  const std::string loops = loops_text(program, "h");
+  EXPECT_EQ(loops.find("vector"), std::string::npos) << loops;
+  const size_t stage = program.graph.stages.size() - 1;
+  const auto segments = segments_of(program.graph.pool, program.graph.stages[stage]);
+  ASSERT_TRUE(segments.has_value());
+  EXPECT_TRUE(segment_loop(program.graph, nest_of(program, stage), *segments).has_value()) << loops;
 }
 
 // Rows and columns are threads, the points of a row one thread's, whose result is stored once.

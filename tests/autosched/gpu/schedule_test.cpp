@@ -88,6 +88,27 @@ TEST(GpuSchedule, MeansTheGraph) {
       expect_faithful(default_schedule(g, machine), g);
 }
 
+// A product and what reads it, of fewer rows or columns than a tile has, or some more.
+TEST(GpuSchedule, NothingIsRefusedOfLayersWithFewRowsOrColumns) {
+  for (const std::string dtype : {"float", "half"})
+    for (int64_t few = 1; few <= 17; ++few)
+      for (const bool rows : {true, false}) {
+        const std::string m = std::to_string(rows ? few : 256),
+                          n = std::to_string(rows ? 256 : few);
+        SCOPED_TRACE(dtype + " " + m + " x " + n);
+        const Graph graph = parse_graph("def f(" + dtype + "(" + m + ", 48) x, " + dtype + "(48, " +
+                                        n + ") w, " + dtype + "(" + n +
+                                        ") b) -> (y) {\n  c(i, j) +=! x(i, r) * w(r, j)\n"
+                                        "  y(i, j) = max(c(i, j) + b(j), 0.0)\n}");
+        for (const GpuMachine& machine : {kGpu, kSlowGpu}) {
+          const Program program = default_schedule(graph, machine);
+          expect_scheduled(graph, program);
+          for (const Kernel& kernel : program.kernels)
+            EXPECT_GT(parallel_depth(kernel.root), 0u) << "a thread by itself";
+        }
+      }
+}
+
 TEST(GpuSchedule, IsThereForWhatEachPassOfTheProcessorsIsFor) {
   for (const NamedGraph& one : graphs_for_decisions()) {
     SCOPED_TRACE(one.name);

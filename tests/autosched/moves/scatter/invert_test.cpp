@@ -1,4 +1,5 @@
-// tests/autosched/moves/invert_test.cpp -- scatters as sums that each row makes of its points.
+// tests/autosched/moves/scatter/invert_test.cpp -- scatters as sums that each row makes of its
+// points.
 #include <algorithm>
 
 #include "autosched/moves/moves.hpp"
@@ -84,6 +85,7 @@ TEST(Invert, TheLastWriterIsOnePoint) {
     const Stage& stage = program.graph.stages[stage_of(program, "d")];
     EXPECT_EQ(stage.kind, StageKind::Compute);
     EXPECT_EQ(stage.domain.reduction_rank(), 0u);
+    EXPECT_EQ(has_stage(program, "d_start"), !std::string(start).empty());
   }
 }
 

@@ -188,6 +188,24 @@ TEST(EmittedScatter, LoopsOverSegmentsGoThroughNothingElse) {
     }
 }
 
+// Points outside a scatter's domain have places behind all rows: what they read is out of range.
+TEST(EmittedScatter, PointsOutsideADomainReadNothing) {
+  for (const char* start : {"", " from h0"})
+    for (const int64_t piece : {0, 4}) {
+      const Program plain = initial_program(
+          parse_graph("def main(int64(40) I, float(40) x, float(7) h0) -> (h) { scatter float(7) "
+                      "h(I(i)) +=![drop] x(i - 30) where i in 0:40, i >= 30" +
+                      std::string(start) + " }"),
+          CpuMachine{1, 512});
+      const Program sorted = invert(plain, scatter_of(plain), 8, piece);
+      const size_t s = sorted.graph.stages.size() - 1;
+      checked_scatter(sorted);
+      checked_scatter(unroll(sorted, s, 1, 2));
+      checked_scatter(vectorize(sorted, s, 0, 4));
+      if (piece > 0) checked_scatter(unroll(sorted, s - 1, 1, 2));
+    }
+}
+
 // What a segment's points write is loaded and stored around them.
 TEST(EmittedScatter, ElementsOfSegmentsStayInRegisters) {
   const Program plain = inverted("max=![drop]", 8);
