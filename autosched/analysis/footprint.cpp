@@ -98,19 +98,17 @@ MemoryAccess scatter_result(const Graph& graph, const Stage& stage, MemoryAccess
   return result;
 }
 
-// How many cache lines (or places, where they are farther apart) the dimensions hold that data
-// indexes.
-double data_lines(const Graph& graph, const Stage& stage, TensorId tensor,
-                  std::span<const ExprId> index) {
+// Which places the dimensions hold that data indexes.
+void add_places_of_data(Walk& walk, const Graph& graph, const Stage& stage,
+                        std::span<const ExprId> index) {
   const IndexMap map = index_map(graph.pool, index, stage.domain);
-  const TensorInfo& info = graph.info(tensor);
-  double places = 1, inner = 0, stride = static_cast<double>(size_of(info.dtype));
+  const TensorInfo& info = graph.info(walk.tensor);
+  double stride = walk.element_bytes;
   for (size_t d = index.size(); d-- > 0; stride *= static_cast<double>(info.shape[d])) {
     if (map.forms[d]) continue;
-    if (inner == 0) inner = stride;
-    places *= static_cast<double>(info.shape[d]);
+    if (walk.data_apart == 0) walk.data_apart = stride;
+    walk.data_places *= static_cast<double>(info.shape[d]);
   }
-  return inner == 0 ? 1 : std::max(1.0, places * std::min(1.0, inner / kLineBytes));
 }
 
 class Placer {
@@ -163,8 +161,8 @@ class Placer {
     const Accesses accesses = accesses_of(program_.graph, stage);
     for (const MemoryAccess& access : accesses.reads) {
       placed.walks.push_back(walk(placed, access));
-      placed.walks.back().data_lines = data_lines(program_.graph, stage, access.tensor,
-                                                  program_.graph.pool.read_index(access.read));
+      add_places_of_data(placed.walks.back(), program_.graph, stage,
+                         program_.graph.pool.read_index(access.read));
     }
     MemoryAccess result = accesses.result;
     if (stage.kind == StageKind::Scatter)  // to where the data says
@@ -173,7 +171,7 @@ class Placer {
       result.tensor = id;
       placed.walks.push_back(walk(placed, result));
       placed.walks.back().store = true;
-      placed.walks.back().data_lines = data_lines(program_.graph, stage, id, stage.target);
+      add_places_of_data(placed.walks.back(), program_.graph, stage, stage.target);
     }
   }
 
@@ -221,6 +219,10 @@ class Placer {
 };
 
 }  // namespace
+
+double data_pieces(const Walk& walk, double piece) {
+  return std::max(1.0, walk.data_places * std::min(1.0, walk.data_apart / piece));
+}
 
 std::vector<PlacedNest> placed_nests(const Program& program, const Kernel& kernel) {
   return Placer(program, kernel)();
@@ -275,7 +277,7 @@ Lines lines_touched(const Walk& walk, const std::vector<Loop>& path, size_t from
       steps[count_of_steps++] = {std::abs(stride.bytes), trips};
     }
   }
-  places = std::min(places, walk.data_lines);
+  places = std::min(places, data_pieces(walk, kLineBytes));
   const Rows rows = rows_touched({steps, count_of_steps}, walk.element_bytes, kLineBytes);
   const bool unforeseen =
       places > 1 ||

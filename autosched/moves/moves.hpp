@@ -122,6 +122,13 @@ Program rfactor(Program program, size_t stage, size_t axis, int64_t parts);
 /// own, and the arrays are combined. For Sum, Product, Max, Min, Any and All.
 Program privatize_scatter(Program program, size_t stage, size_t axis, int64_t parts);
 
+/// Makes a scatter a reduction, over each element of its result, of all points that may write it. A
+/// coordinate that data chooses is compared with the element's, so that each point is looked at
+/// once for each value that it may have. Combiners as of privatize_scatter.
+Program scatter_to_gather(Program program, size_t stage);
+/// The dimensions of a scatter's result in which coordinates are compared then.
+std::vector<size_t> compared_dimensions(const Graph& graph, const Stage& scatter);
+
 /// Splits a reduction that runs on along an axis (an associative combiner other than Custom) into
 /// `parts` chunks of it: their totals, what comes before each (a reduction that runs on along the
 /// chunks), and one that runs on along the points of a chunk and begins with that. These new stages

@@ -40,17 +40,6 @@ std::optional<Segments> segments_of_target(const ExprPool& pool, ExprId target) 
   return outside && *outside < 0 ? std::optional(std::move(found->segments)) : std::nullopt;
 }
 
-// Whether it is what a combiner starts from.
-bool adds_nothing(const ExprPool& pool, CombinerKind kind, ExprId expr) {
-  const DType dtype = pool.dtype(expr);
-  if (!pool.is(expr, Op::Constant)) return false;
-  const Scalar nothing = graph::identity_of(kind, dtype);
-  const std::optional<double> value = pool.value(expr);
-  return is_float(dtype)
-             ? value && *value == nothing.f && std::signbit(*value) == std::signbit(nothing.f)
-             : pool.int_value(expr) == nothing.i;
-}
-
 // Where a form of axes says where a segment is, the stage is a sum over a band.
 bool depends_on_data(const ExprPool& pool, const Segments& segments) {
   const ExprId bounds[] = {segments.begin, segments.end};
@@ -64,7 +53,7 @@ std::optional<Segments> segments_of_bodies(const ExprPool& pool, const Stage& st
   for (const ExprId body : stage.bodies) {
     std::optional<Conditional> one = segments_in(pool, body);
     if (!one || one->segments.axis < stage.domain.output_rank ||
-        !adds_nothing(pool, stage.combiner.kind, one->outside))
+        !graph::is_identity_of(pool, stage.combiner.kind, one->outside))
       return std::nullopt;
     if (!all) {
       all = std::move(one->segments);

@@ -11,5 +11,7 @@ namespace adjit::graph {
 Scalar identity_of(CombinerKind kind, DType dtype);
 /// The same as a constant.
 ExprId identity_of(ExprPool& pool, CombinerKind kind, DType dtype);
+/// Whether an expression is that constant.
+bool is_identity_of(const ExprPool& pool, CombinerKind kind, ExprId expr);
 
 }  // namespace adjit::graph

@@ -34,6 +34,7 @@ double pieces_touched(const Walk& walk, std::span<const RoleOfLoop> roles, Trips
       loops[count++] = {std::abs(stride.bytes) * role.apart, trips};
   }
   if (others > 1 && apart > 0) loops[count++] = {apart, others};
+  places = std::min(places, data_pieces(walk, piece));
   const Rows rows = rows_touched({loops, count}, walk.element_bytes, piece);
   const double each = rows.count * std::max(1.0, rows.extent / piece);
   return std::min(places * each, std::max(1.0, walk.most_bytes / piece));

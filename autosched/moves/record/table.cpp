@@ -235,6 +235,15 @@ constexpr MoveRow kMoves[] = {
        const int64_t piece = e.has("piece") ? e["piece"].number({2, INT64_MAX}) : 0;
        p = invert(std::move(p), stage, chunk, piece);
      }},
+    {"scatter_to_gather",
+     "",
+     "Makes a scatter a reduction, over each element of its result, of all points that may write "
+     "it. A coordinate that data chooses is compared with the element's.",
+     {{{"stage", "a stage, by name"}}},
+     [](Program& p, const MoveEntry& e) {
+       const size_t stage = e.stage("stage");
+       p = scatter_to_gather(std::move(p), stage);
+     }},
     {"scatter_layout",
      "scatter_rows",
      "Lets a scatter write an array in which one dimension of its result is innermost. A stage "

@@ -19,6 +19,7 @@
 #include "autosched/moves/record/record.hpp"
 #include "autosched/moves/scatter/apart_axes.hpp"
 #include "autosched/moves/scatter/inverted_scatter.hpp"
+#include "autosched/moves/scatter/start.hpp"
 #include "autosched/program/limits.hpp"
 #include "autosched/program/segments.hpp"
 #include "runtime/graph/identity.hpp"
@@ -32,29 +33,6 @@ std::vector<ExprId> coordinates_of(InvertedScatter& of) {
   return here;
 }
 
-// A stage that only fills what a scatter starts from.
-struct Fill {
-  size_t stage;
-  ExprId value;
-};
-// One that a kernel of its own runs, with what the combiner adds nothing to; where only the last
-// point counts, with any constant.
-std::optional<Fill> fill_of_start(const InvertedScatter& of) {
-  const size_t s = defining_stages(of.graph)[of.whole.initial.value];
-  if (s == SIZE_MAX || !is_alone(of.program, s) ||
-      of.program.readers[of.whole.initial.value].size() != 1 ||
-      std::ranges::find(of.graph.outputs, of.whole.initial) != of.graph.outputs.end())
-    return std::nullopt;
-  const Stage& stage = of.graph.stages[s];
-  if (stage.kind != StageKind::Compute || !stage.domain.is_box() ||
-      stage.combiner.kind != CombinerKind::None || !of.pool.is(stage.bodies[0], Op::Constant))
-    return std::nullopt;
-  const CombinerKind combiner = of.whole.combiner.kind;
-  const bool fits = combiner == CombinerKind::None ||
-                    stage.bodies[0] == identity_of(of.pool, combiner, of.dtype());
-  return fits ? std::optional(Fill{s, stage.bodies[0]}) : std::nullopt;
-}
-
 // Over the elements of the result, whose rows are all of it;
 // `fill`: of what it starts from.
 Stage results_of_rows(InvertedScatter& of, TensorId blocks, int64_t piece,
@@ -64,7 +42,7 @@ Stage results_of_rows(InvertedScatter& of, TensorId blocks, int64_t piece,
   std::vector<ExprId> rows;
   for (const size_t d : of.axes.rows) rows.push_back(here[d]);
   const std::vector<ExprId> apart = *apart_at(pool, of.whole, of.axes, of.shape, here);
-  Stage stage = stage_over(of, of.shape);
+  Stage stage = computing(of.whole, of.shape);
   const ExprId row = of.row_number(rows);
   if (of.whole.combiner.kind == CombinerKind::None) {  // the last point is all that is left
     const ExprId end = of.small(of.inversion.offsets, pool.add(row, of.number(1)));
@@ -117,7 +95,7 @@ size_t inverted(InvertedScatter of, int64_t chunk, int64_t piece) {
   const bool in_pieces = piece > 0 && piece <= of.places;
   const TensorId blocks = in_pieces ? sums_of_blocks(of, piece) : TensorId{};
   const bool whole = apart_at(of.pool, of.whole, of.axes, of.shape, coordinates_of(of)).has_value();
-  const std::optional<Fill> fill = whole ? fill_of_start(of) : std::nullopt;
+  const std::optional<Fill> fill = whole ? fill_of_start(of.program, of.whole) : std::nullopt;
   const bool stores_all = fill || (whole && of.whole.combiner.kind == CombinerKind::None);
   of.graph.stages[of.stage] =
       stores_all ? results_of_rows(of, blocks, piece, fill) : scatter_of_rows(of, blocks, piece);

@@ -1,6 +1,7 @@
 // autosched/moves/scatter/inverted_scatter.cpp -- what an inverted scatter is made of.
 #include "autosched/moves/scatter/inverted_scatter.hpp"
 
+#include "autosched/moves/scatter/start.hpp"
 #include "autosched/program/limits.hpp"
 #include "runtime/expr/interval.hpp"
 #include "runtime/graph/identity.hpp"
@@ -68,18 +69,6 @@ ExprId in_segment(ExprPool& pool, ExprId begin, ExprId place, ExprId end, ExprId
   return pool.select(inside, value, outside);
 }
 
-Stage stage_over(const InvertedScatter& of, std::vector<int64_t> extents) {
-  Stage stage = of.whole;
-  stage.kind = StageKind::Compute;
-  stage.target.clear();
-  stage.initial = {};
-  stage.out_of_range = OutOfRange::Error;
-  stage.domain = Domain();
-  stage.domain.output_rank = extents.size();
-  stage.domain.extents = std::move(extents);
-  return stage;
-}
-
 TensorId sums_of_blocks(InvertedScatter& of, int64_t piece) {
   ExprPool& pool = of.pool;
   const int64_t blocks = of.places / piece;
@@ -95,7 +84,7 @@ TensorId sums_of_blocks(InvertedScatter& of, int64_t piece) {
     apart.push_back(pool.axis(shape.size()));
     shape.push_back(of.whole.domain.extents[a]);
   }
-  Stage stage = stage_over(of, shape);
+  Stage stage = computing(of.whole, shape);
   const ExprId place = pool.axis(shape.size());
   stage.domain.extents.push_back(piece);
   const ExprId begin = pool.select(whole, of.number(0), of.number(piece));

@@ -111,7 +111,4 @@ RowTerms terms_of_rows(InvertedScatter& of, ExprId row, ExprId place, std::span<
 ExprId in_segment(ExprPool& pool, ExprId begin, ExprId place, ExprId end, ExprId value,
                   ExprId outside);
 
-/// A stage like the scatter that computes a tensor of these extents; without bodies of its own.
-Stage stage_over(const InvertedScatter& of, std::vector<int64_t> extents);
-
 }  // namespace adjit::sched

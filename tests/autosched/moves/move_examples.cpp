@@ -81,6 +81,10 @@ constexpr MoveExample kExamples[] = {
   scatter float(5, 3) d(n(p), c) +=[drop] g(p, c) where p in 0:8, c in 0:3
 })",
      "[]", R"({"move": "invert", "stage": "d", "chunk": 8, "piece": 16})"},
+    {R"(def bins(float(12, 6) x, int64(12, 6) n) -> (h) {
+  scatter float(3, 4) h(n(i, j), j // 2 + p) +=[drop] x(i, j) where i in 0:12, j in 0:6, p in 0:2
+})",
+     "[]", R"({"move": "scatter_to_gather", "stage": "h"})"},
     {R"(def image(float(2, 3, 10) x, int64(2, 10) n) -> (h) {
   scatter float(2, 3, 4) h(b, c, n(b, i)) +=[drop] x(b, c, i) where b in 0:2, c in 0:3, i in 0:10
 })",
