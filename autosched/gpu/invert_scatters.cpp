@@ -30,6 +30,12 @@ constexpr int64_t kLeastPiece = 64;  // of a long row
 // the points one after the other.
 constexpr double kMostRowsOfPoint = 64;
 
+// A sort takes as long a point as so many comparisons of a gathered scatter's terms, and what a row
+// adds up of sorted points as these: from the costs that the model gives for both.
+constexpr double kComparisonsOfSort = 1300, kComparisonsOfRow = 30;
+
+constexpr const char* kGathered = "gathered";
+
 struct ScatterPoints {
   double threads = 1;   // of the flat mapping: points that write apart
   double steps = 1;     // of each: points that may meet
@@ -86,6 +92,17 @@ double points_over(const std::vector<int64_t>& extents, std::span<const size_t> 
   return product;
 }
 
+// Whether going through all points for each value of what data chooses is less work than sorting
+// the points.
+bool may_gather(const LoweredGraph& graph, const Stage& stage, double points,
+                const ScatterPoints& all) {
+  if (!has_partial_results(stage.combiner.kind)) return false;
+  const double values =
+      points_over(graph.info(stage.results[0]).shape, compared_dimensions(graph, stage));
+  const double each = all.threads * all.steps;
+  return values * each <= points * kComparisonsOfSort + each * kComparisonsOfRow;
+}
+
 Program with_threads(Program program, size_t s, const GpuMachine& machine, Choices& choices) {
   const Stage& stage = program.graph.stages[s];
   const InvertedAxes axes = inverted_axes(program.graph, stage);
@@ -100,14 +117,21 @@ Program with_threads(Program program, size_t s, const GpuMachine& machine, Choic
   const bool has_numbers = points <= kMostInverted && rows <= kMostInverted;
   const bool may_invert = has_numbers && rows <= kMostRowsOfPoint * points;
   std::vector<std::string> options;
+  const bool gathers = may_gather(program.graph, stage, points, all);
+  // Where a warp's threads write apart, arrays of their own are as good, and each point is read
+  // once.
+  const bool private_first = parts >= 2 && all.threads >= kWarpThreads;
+  if (gathers && !private_first) options.emplace_back(kGathered);
   if (parts >= 2) options.push_back(std::to_string(parts) + " private arrays");
+  if (gathers && private_first) options.emplace_back(kGathered);
   if (may_invert) options.emplace_back("inverted");
   options.emplace_back("points in turn");
   const std::string& taken =
       options[choices.pick(Decision::Invert, program.graph, stage, [&] { return options; })];
   const int64_t piece = piece_of(stage, points);
   if (taken == "inverted") return invert(std::move(program), s, chunk_of(points, machine), piece);
-  if (parts >= 2 && taken == options.front())
+  if (taken == kGathered) return scatter_to_gather(std::move(program), s);
+  if (parts >= 2 && taken != "points in turn")
     return privatize_scatter(std::move(program), s, all.longest, parts);
   return program;
 }

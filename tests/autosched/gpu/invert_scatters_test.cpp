@@ -36,13 +36,34 @@ TEST(InvertScatters, GradientsOfTablesAreInverted) {
       << "the last writer of each element, too";
 }
 
-TEST(InvertScatters, FewRowsGetArraysOfTheirOwn) {
-  const Program program = passed(table(65536, 10, 4), kGpu);
-  EXPECT_TRUE(has_move(program, "privatize_scatter"));
-  EXPECT_FALSE(has_move(program, "invert"));
+// Elements look at all points for fewer values of an index than sorting them takes.
+TEST(InvertScatters, FewRowsAreGathered) {
+  for (const int64_t rows : {10, 300}) {
+    const Program program = passed(table(65536, rows, 4), kGpu);
+    EXPECT_TRUE(has_move(program, "scatter_to_gather")) << rows;
+    EXPECT_FALSE(has_move(program, "invert")) << rows;
+  }
   EXPECT_TRUE(has_move(passed(table(65536, 10, 4, "=[drop]"), kGpu), "invert"))
-      << "there are no parts of it";
+      << "the last of an element's points is asked for";
   EXPECT_TRUE(has_move(passed(table(65536, 1000, 4), kGpu), "invert"));
+}
+
+// The points of a cell's pixels are known: only its depths are compared.
+TEST(InvertScatters, CellsOfAGridAreGathered) {
+  const Graph graph = parse_graph(
+      "def f(float(512, 512) x, int64(512, 512) z) -> (h) {\n"
+      "  scatter float(8, 17, 17) h(z(i, j), (i + 16) // 32 + p, (j + 16) // 32 + q) +=[drop] "
+      "x(i, j) where i in 0:512, j in 0:512, p in 0:1, q in 0:1\n}");
+  const Program program = passed(graph, kGpu);
+  EXPECT_TRUE(has_move(program, "scatter_to_gather"));
+  const Stage& stage = program.graph.stages.back();
+  EXPECT_EQ(stage.domain.extents, (std::vector<int64_t>{8, 17, 17, 32, 32}));
+}
+
+TEST(InvertScatters, FewWideRowsGetArraysOfTheirOwn) {
+  const Program program = passed(table(65536, 10, 64), kGpu);
+  EXPECT_TRUE(has_move(program, "privatize_scatter"));
+  EXPECT_FALSE(has_move(program, "scatter_to_gather"));
 }
 
 TEST(InvertScatters, OthersStay) {
@@ -145,17 +166,19 @@ TEST(InvertScatters, IsPricedByTheMeanSegment) {
 }
 
 TEST(InvertScatters, MeansTheGraph) {
-  int made = 0;
+  int inverted = 0, gathered = 0;
   for (const char* how : {"+=[drop]", "=[drop]", "max=[drop]"})
     for (const auto& [points, rows, columns] :
-         {std::tuple{150, 40, 3}, {200, 5, 1}, {129, 7, 4}, {300, 2, 1}}) {
+         {std::tuple{150, 40, 3}, {200, 5, 1}, {129, 7, 4}, {300, 2, 1}, {200, 3000, 2}}) {
       const Graph graph = table(points, rows, columns, how);
       const Program program = default_schedule(graph, kSmallGpu);
       EXPECT_TRUE(program.fallbacks.empty());
-      made += has_move(program, "invert") || has_move(program, "privatize_scatter");
+      inverted += has_move(program, "invert");
+      gathered += has_move(program, "scatter_to_gather");
       testing::expect_same_results(graph, program, 3);
     }
-  EXPECT_GT(made, 6);
+  EXPECT_GT(inverted, 3);
+  EXPECT_GT(gathered, 5);
 }
 
 }  // namespace

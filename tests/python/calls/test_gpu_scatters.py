@@ -13,7 +13,7 @@ if hasattr(driver, "fake_cuda_multiprocessors"):
     driver.fake_cuda_multiprocessors(1)
     driver.fake_cuda_faults.restype = ctypes.c_char_p
 rng = np.random.default_rng(3)
-rows, points = 80, 300
+rows, points = 2000, 300
 spread = {
     "any": rng.integers(0, rows, points),
     "one": np.full(points, 7),
@@ -50,8 +50,8 @@ def test_corners_of_cells() -> None:
     run(
         FEW_THREADS
         + """
-image = rng.standard_normal((3, 12, 11)).astype(np.float32)
-at = rng.uniform(-2, 13, (2, 30, 20)).astype(np.float32)
+image = rng.standard_normal((3, 41, 40)).astype(np.float32)
+at = rng.uniform(-2, 42, (2, 30, 20)).astype(np.float32)
 
 def warped(image, at):
     y, x = at[0], at[1]
@@ -60,8 +60,8 @@ def warped(image, at):
     for dy in (0, 1):
         for dx in (0, 1):
             weight = (1 - aj.abs(y - y0 - dy)) * (1 - aj.abs(x - x0 - dx))
-            iy = aj.clip(y0 + dy, 0, 11).astype("int64")
-            ix = aj.clip(x0 + dx, 0, 10).astype("int64")
+            iy = aj.clip(y0 + dy, 0, 40).astype("int64")
+            ix = aj.clip(x0 + dx, 0, 39).astype("int64")
             total = total + image[:, iy, ix] * weight
     return aj.sum(total * total)
 
@@ -97,13 +97,30 @@ np.testing.assert_array_equal(aj.jit(f, target="cuda")(x, index, values), expect
     )
 
 
-def test_few_rows_have_private_arrays() -> None:
+def test_few_rows_are_gathered() -> None:
     run(
         FEW_THREADS
         + """
 table = np.zeros((10, 4), np.float32)
 index = rng.integers(0, 10, points)
 weight = rng.standard_normal((points, 4)).astype(np.float32)
+f = aj.grad(lambda t, i, w: aj.sum(aj.take(t, i, axis=0) * w))
+np.add.at(table, index, weight)
+ours = aj.jit(f, target="cuda")(table, index, weight)
+np.testing.assert_allclose(ours, table, rtol=1e-4, atol=1e-4)
+lowered = aj.lower(f, table, index, weight, target="cuda")
+assert '"scatter_to_gather"' in lowered.schedule_json
+"""
+    )
+
+
+def test_few_wide_rows_have_private_arrays() -> None:
+    run(
+        FEW_THREADS
+        + """
+table = np.zeros((10, 40), np.float32)
+index = rng.integers(0, 10, points)
+weight = rng.standard_normal((points, 40)).astype(np.float32)
 f = aj.grad(lambda t, i, w: aj.sum(aj.take(t, i, axis=0) * w))
 np.add.at(table, index, weight)
 ours = aj.jit(f, target="cuda")(table, index, weight)
