@@ -1,6 +1,7 @@
 // autosched/gpu/schedule.cpp -- the default schedule of a GPU.
 #include "autosched/gpu/schedule.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <span>
 #include <string>
@@ -16,6 +17,7 @@
 #include "autosched/gpu/products.hpp"
 #include "autosched/gpu/split_prefixes.hpp"
 #include "autosched/gpu/split_reductions.hpp"
+#include "autosched/gpu/values_in_memory.hpp"
 #include "autosched/lower/initial_program.hpp"
 #include "autosched/moves/moves.hpp"
 #include "autosched/passes/group_siblings.hpp"
@@ -52,8 +54,20 @@ Program start_of(const Graph& graph, const Context& context) {
   return program;
 }
 
-Program inline_stages_of(Program program, Context&) {
-  return inline_cheap_stages(std::move(program));
+// What is fused by default tells which values would go through memory: they are computed again
+// where that is faster.
+Program inline_stages_of(Program program, Context& context) {
+  program = inline_cheap_stages(std::move(program));
+  Choices usual;
+  const Program fused = fuse_rows(fuse_sibling_groups(program, {}, usual), context.machine, usual);
+  std::vector<std::string> names;
+  for (const size_t s : values_worth_recomputing(fused, context.machine))
+    names.push_back(stage_name(fused.graph, fused.graph.stages[s]));
+  std::vector<size_t> again;
+  for (size_t s = 0; s < program.graph.stages.size(); ++s)
+    if (std::ranges::count(names, stage_name(program.graph, program.graph.stages[s])) > 0)
+      again.push_back(s);
+  return again.empty() ? program : inline_stages(std::move(program), again);
 }
 
 Program fuse_siblings_of(Program program, Context& context) {

@@ -134,12 +134,19 @@ bool Reuse::share(size_t nest, size_t other, size_t loops) const {
   return true;
 }
 
-// Cache lines of all nests in one iteration of the loops in front of a window.
+// Cache lines of all nests in one iteration of the loops in front of a window; what several nests
+// read of a tensor is taken for the same.
 double Reuse::lines(size_t nest, Window window) const {
+  std::map<uint32_t, double> most;  // by tensor
+  for (size_t other = 0; other < nests_.size(); ++other) {
+    if (!share(nest, other, window.step)) continue;
+    std::map<uint32_t, double> here;
+    for (const Read& read : reads_[other])
+      here[read.walk->tensor.value] += pieces(other, read, window, kCacheLine);
+    for (const auto& [tensor, lines] : here) most[tensor] = std::max(most[tensor], lines);
+  }
   double count = 0;
-  for (size_t other = 0; other < nests_.size(); ++other)
-    if (share(nest, other, window.step))
-      for (const Read& read : reads_[other]) count += pieces(other, read, window, kCacheLine);
+  for (const auto& [tensor, lines] : most) count += lines;
   return count;
 }
 

@@ -8,6 +8,7 @@
 
 #include "autosched/lower/initial_program.hpp"
 #include "autosched/program/threads.hpp"
+#include "autosched/search/scheduler.hpp"
 #include "runtime/graph/parse/text_module.hpp"
 #include "tests/autosched/gpu/machines.hpp"
 #include "tests/autosched/programs.hpp"
@@ -43,6 +44,20 @@ TEST(KernelLoops, AProductHasTiles) {
   const Program sum =
       initial_program(parse_graph("def f(float(512, 9) x) -> (s) { s(i) +=! x(i, k) }"), kGpu);
   EXPECT_FALSE(KernelLoops(sum, kGpu, choices).product_tiles(sum, 0).has_value());
+}
+
+// Rows of 128 KB, gone through twice: so many of them as of 512 threads run at once are more than
+// L2 holds.
+TEST(KernelLoops, LongRowsHaveWideBlocks) {
+  const auto threads_of_rows = [](int64_t columns) {
+    const Graph graph =
+        parse_graph("def f(float(8192, " + std::to_string(columns) +
+                    ") x) -> (s) {\n  m(i) max=! x(i, r)\n  s(i) +=! exp(x(i, r) - m(i))\n}");
+    const Program program = default_schedule(graph, kGpu);
+    return block_threads(program.kernels.at(0));
+  };
+  EXPECT_EQ(threads_of_rows(32000), 1024);
+  EXPECT_EQ(threads_of_rows(4000), 512);
 }
 
 TEST(KernelLoops, ASumIsComputedWhereItIsReadOrNotAsIsAnswered) {

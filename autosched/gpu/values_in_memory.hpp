@@ -1,0 +1,18 @@
+// autosched/gpu/values_in_memory.hpp -- which values kernels should compute again, since storing
+// and reading them takes longer.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "autosched/machine/gpu_machine.hpp"
+#include "autosched/program/program.hpp"
+
+namespace adjit::sched {
+
+/// Stages without a reduction whose results would be stored by one kernel and read by others, all
+/// of them once, though their operands are as near and the operations few: ascending. `program`:
+/// with what is fused attached, before loops are scheduled.
+std::vector<size_t> values_worth_recomputing(const Program& program, const GpuMachine& machine);
+
+}  // namespace adjit::sched
