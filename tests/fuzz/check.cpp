@@ -350,6 +350,7 @@ class ProgramCheck {
       if (gpu_random_.chance(10)) request.unaligned.push_back(k);
     FuzzGpus& gpus = *engines_.gpus();
     try {
+      if (gpu_random_.chance(25)) take_other_answers(gpus.of(turn_).compiler(), request);
       std::vector<Array> outputs = run_code(gpus.of(turn_), request, inputs, gpu_random_, counts_);
       if (const std::string faults = gpus.faults(); !faults.empty())
         throw Error(ErrorCode::Internal, "on the GPU: " + faults);
@@ -359,6 +360,14 @@ class ProgramCheck {
       if (faults.empty()) throw;
       throw Error(error.code(), error.what() + std::string("; kernels: ") + faults);
     }
+  }
+
+  // A schedule with other answers to some decisions than those by default.
+  void take_other_answers(const Compiler& compiler, Request& request) {
+    const Target target = schedule_of(compiler, request).target;
+    const Graph graph = checked_graph(compiler, request).graph;
+    const Candidate drawn = random_candidates(graph, target, 1, gpu_random_.next()).back();
+    request.schedule_json = program_of(graph, target, drawn).moves_json;
   }
 
   // As by default, or with other answers to some decisions.

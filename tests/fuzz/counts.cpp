@@ -12,7 +12,7 @@ void FuzzCounts::note_gpu_schedule(const std::string& moves) {
   };
   blocks += has("threads");
   tiles += has("pipeline");
-  sorted += has("invert") || has("privatize_scatter");
+  sorted += has("invert") || has("privatize_scatter") || has("scatter_to_gather");
   parts += has("rfactor") || has("split_running");
 }
 
@@ -24,7 +24,7 @@ std::string FuzzCounts::text() const {
       "%lld programs of %.1f stages, %lld with derivatives; %lld computations compiled, %lld of "
       "them for a GPU, %lld of unusual numbers (schedules for GPUs: %lld with blocks, %lld with "
       "tiles, "
-      "%lld with sorted or private scatters, %lld with parts), %lld "
+      "%lld with sorted, private or gathered scatters, %lld with parts), %lld "
       "scheduled and run literally; %lld elements judged, %lld unsure; %lld differences, "
       "left out %lld at kinks and %lld that do not settle; seconds: drawing %.1f, "
       "wide %.1f, "
