@@ -2,6 +2,7 @@
 //
 // A device's memory is memory of the host that the driver gave out, filled with ones: no number
 // that a kernel would make. Whatever goes into a stream is done at once.
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -132,6 +133,13 @@ int cuMemAllocAsync(DevicePointer* memory, size_t bytes, StreamHandle stream) {
 int cuMemFreeAsync(DevicePointer memory, StreamHandle stream) {
   FAKE_CALL(cuMemFreeAsync);
   return exists(stream) ? give_back(memory) : kInvalidHandle;
+}
+
+int cuMemGetInfo_v2(size_t* free, size_t* total) {
+  FAKE_CALL(cuMemGetInfo_v2);
+  *total = state().memory_bytes;
+  *free = state().memory_bytes - std::min(state().taken, state().memory_bytes);
+  return 0;
 }
 
 int cuMemAlloc_v2(DevicePointer* memory, size_t bytes) {

@@ -112,17 +112,38 @@ class Arrays {
   const RunOptions& options_;
 };
 
+// A budget that the memory which is free has room for; a schedule that needs more says how much it
+// needs at least (memory_budget.hpp).
+std::string budget_text(int64_t bytes, int64_t free) {
+  const std::string remedy =
+      free > 0 ? "compile with memory_budget=" + std::to_string(std::min(free, bytes - 1)) + ", or"
+               : "free arrays on the GPU, or compile";
+  return "the workspace is " + std::to_string(bytes) + " bytes; " + remedy + " for smaller batches";
+}
+
+DeviceMemory own_workspace(const CurrentContext& current, MemoryPool& pool, int64_t bytes) {
+  try {
+    return pool.allocate(bytes);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::Memory) throw;
+    throw Error(ErrorCode::Memory,
+                error.what() + ("; " + budget_text(bytes, cuda::free_bytes(current))));
+  }
+}
+
 // A call's workspace from its caller, given back when the call is in the stream: the allocator is
 // one that knows the stream's order.
 class BorrowedWorkspace {
  public:
-  BorrowedWorkspace(const RunOptions& options, MemoryPool& kept, int64_t bytes)
+  BorrowedWorkspace(const CurrentContext& current, const RunOptions& options, MemoryPool& kept,
+                    int64_t bytes)
       : options_(options) {
     block_ = kept.with_room([&] {
       void* const block = options.allocate(options.user, static_cast<size_t>(bytes));
       if (block != nullptr) return block;
-      throw Error(ErrorCode::Memory, "the caller's allocator gives no " + std::to_string(bytes) +
-                                         " bytes of workspace; give a memory_budget");
+      throw Error(ErrorCode::Memory,
+                  "the caller's allocator gives no " + std::to_string(bytes) +
+                      " bytes: " + budget_text(bytes, cuda::free_bytes(current)));
     });
     if (reinterpret_cast<uintptr_t>(block_) % kAllocationBytes == 0) return;
     options.free(options.user, block_);
@@ -237,10 +258,11 @@ void CudaExecutable::run_in(CudaFrame& frame, const CurrentContext& current,
   const int64_t bytes = loaded_.plan.workspace_bytes;
   std::optional<BorrowedWorkspace> borrowed;
   if (options.allocate != nullptr && bytes > 0) {
-    borrowed.emplace(options, loaded_.gpu->memory, bytes);
+    borrowed.emplace(current, options, loaded_.gpu->memory, bytes);
     set_workspace(frame, borrowed->block());
   } else {
-    if (frame.workspace.address() == 0) frame.workspace = loaded_.gpu->memory.allocate(bytes);
+    if (frame.workspace.address() == 0)
+      frame.workspace = own_workspace(current, loaded_.gpu->memory, bytes);
     set_workspace(frame, pointer_to(frame.workspace.address()));
   }
   const bool copied = put_into_stream(call, Arrays(loaded_, inputs, outputs, options));

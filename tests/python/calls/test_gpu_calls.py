@@ -403,6 +403,30 @@ for a, b in zip(within(x, w), aj.jit(f, target="cpu")(x, w)):
 """)
 
 
+def test_memory_that_is_not_there_names_a_budget() -> None:
+    run("""
+import re
+f = aj.grad(lambda x, w: aj.sum(aj.nn.softmax(aj.tanh(x @ w)) ** 2), (0, 1))
+if hasattr(driver, "fake_cuda_memory"):
+    wanted = aj.jit(f, target="cpu")(x, w)
+    usual = aj.lower(f, x, w, target="cuda").compile()
+    driver.fake_cuda_taken.restype = ctypes.c_size_t
+    room = driver.fake_cuda_taken() + usual.report["workspace_bytes"] // 2
+    driver.fake_cuda_memory(ctypes.c_size_t(room))
+    try:
+        usual(x, w)
+    except aj.OutOfMemoryError as error:
+        budget = int(re.search("memory_budget=([0-9]+)", str(error))[1])
+        assert f"workspace is {usual.report['workspace_bytes']} bytes" in str(error), error
+        assert budget == usual.report["workspace_bytes"] // 2, error
+    else:
+        raise AssertionError
+    driver.fake_cuda_memory(ctypes.c_size_t(1 << 40))
+    for a, b in zip(usual(x, w), wanted):
+        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+""")
+
+
 def test_the_processors_code_is_the_same_beside_a_gpu() -> None:
     on_gpu = "assert aj.lower(f, x, w, target='cuda').compile().ptx\n"
     here = "print(aj.lower(f, x, w, target='cpu').compile().asm)\n"

@@ -81,6 +81,13 @@ def test_a_copy_compiles_for_itself() -> None:
     assert pickle.loads(pickle.dumps(decorated)) is decorated
 
 
+def test_what_is_of_a_process_says_so() -> None:
+    lowered = aj.lower(loss, X)
+    for held in (lowered, lowered.compile()):
+        with pytest.raises(TypeError, match="cannot be pickled: .* pickle the function"):
+            pickle.dumps(held)
+
+
 def test_process_pools() -> None:
     step = aj.jit(aj.value_and_grad(loss))
     wanted = [step(X + k) for k in range(3)]
