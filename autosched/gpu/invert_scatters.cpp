@@ -118,9 +118,11 @@ Program with_threads(Program program, size_t s, const GpuMachine& machine, Choic
   const bool may_invert = has_numbers && rows <= kMostRowsOfPoint * points;
   std::vector<std::string> options;
   const bool gathers = may_gather(program.graph, stage, points, all);
-  // Where a warp's threads write apart, arrays of their own are as good, and each point is read
-  // once.
-  const bool private_first = parts >= 2 && all.threads >= kWarpThreads;
+  // Where a warp's threads write neighbours, arrays of their own are as good, and each point is
+  // read once.
+  const std::vector<int64_t>& shape = program.graph.info(stage.results[0]).shape;
+  const bool private_first =
+      parts >= 2 && shape.back() >= kWarpThreads && axes.rows.back() + 1 != shape.size();
   if (gathers && !private_first) options.emplace_back(kGathered);
   if (parts >= 2) options.push_back(std::to_string(parts) + " private arrays");
   if (gathers && private_first) options.emplace_back(kGathered);

@@ -64,6 +64,11 @@ TEST(InvertScatters, FewWideRowsGetArraysOfTheirOwn) {
   const Program program = passed(table(65536, 10, 64), kGpu);
   EXPECT_TRUE(has_move(program, "privatize_scatter"));
   EXPECT_FALSE(has_move(program, "scatter_to_gather"));
+  const Graph channels_first = parse_graph(
+      "def f(float(64, 65536) g, int64(65536) n) -> (d) {\n  scatter float(64, 10) d(c, n(p)) "
+      "+=[drop] g(c, p) where c in 0:64, p in 0:65536\n}");
+  EXPECT_TRUE(has_move(passed(channels_first, kGpu), "scatter_to_gather"))
+      << "neighbours are rows of one channel";
 }
 
 TEST(InvertScatters, OthersStay) {
