@@ -11,6 +11,7 @@
 #include "autosched/analysis/reads/select_axis.hpp"
 #include "autosched/gpu/loops/block_loops.hpp"
 #include "autosched/gpu/loops/thread_loops.hpp"
+#include "autosched/gpu/product_tile.hpp"
 #include "autosched/moves/attachment.hpp"
 #include "autosched/moves/moves.hpp"
 #include "autosched/passes/attach_producers.hpp"
@@ -77,7 +78,8 @@ class RowFuser {
     if (!joined_tensors(program_.graph, stage).empty()) return false;
     // A reduction that threads cannot share is one thread's, while the others wait.
     return stage.domain.reduction_rank() == 0 ||
-           (may_cooperate(program_.graph, stage) && !is_contraction(program_.graph, stage));
+           (may_cooperate(program_.graph, stage) && !is_contraction(program_.graph, stage) &&
+            !product_tile(program_.graph, stage, machine_));
   }
 
   const Nest& nest_of_root(size_t host) const {

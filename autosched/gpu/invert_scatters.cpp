@@ -2,15 +2,21 @@
 #include "autosched/gpu/invert_scatters.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <string>
 
+#include "autosched/gpu/cost/cost.hpp"
+#include "autosched/gpu/kernel_loops.hpp"
+#include "autosched/gpu/split_reductions.hpp"
 #include "autosched/moves/attachment.hpp"
 #include "autosched/moves/moves.hpp"
 #include "autosched/program/graph_edit.hpp"
 #include "autosched/program/nests.hpp"
+#include "autosched/program/part_of_program.hpp"
 #include "autosched/program/points.hpp"
 #include "autosched/program/segments.hpp"
 
@@ -30,9 +36,11 @@ constexpr int64_t kLeastPiece = 64;  // of a long row
 // the points one after the other.
 constexpr double kMostRowsOfPoint = 64;
 
-// A sort takes as long a point as so many comparisons of a gathered scatter's terms, and what a row
-// adds up of sorted points as these: from the costs that the model gives for both.
-constexpr double kComparisonsOfSort = 1300, kComparisonsOfRow = 30;
+// What an inversion takes: its launches beside those of a gather, operations of all threads a point
+// that is sorted, and a term of a row, all by the model's costs; and what a comparison of a
+// gathered scatter takes, of which few need no look at the cost of the rest.
+constexpr double kLaunchesOfSort = 6, kOperationsOfSort = 7700, kOperationsOfTerm = 90;
+constexpr double kOperationsOfComparison = 3, kFewValues = 64;
 
 constexpr const char* kGathered = "gathered";
 
@@ -92,15 +100,44 @@ double points_over(const std::vector<int64_t>& extents, std::span<const size_t> 
   return product;
 }
 
-// Whether going through all points for each value of what data chooses is less work than sorting
-// the points.
-bool may_gather(const LoweredGraph& graph, const Stage& stage, double points,
-                const ScatterPoints& all) {
+// Microseconds of a scatter as a reduction that goes through all points for each value of an index;
+// infinite where that is refused.
+double microseconds_gathered(const Program& program, size_t scatter, const GpuMachine& machine) {
+  const TensorId result = program.graph.stages[scatter].results[0];
+  double microseconds = std::numeric_limits<double>::infinity();
+  try {
+    const Program gathered = scatter_to_gather(program, scatter);
+    const size_t stage = defining_stages(gathered.graph)[result.value];
+    Choices own;
+    Program part = split_long_reductions(part_of(gathered, std::array{stage}), machine, own);
+    KernelLoops loops(part, machine, own);
+    for (size_t behind = 0; behind < part.kernels.size(); ++behind) {
+      const size_t root = part.kernels[part.kernels.size() - 1 - behind].root.stage;
+      part = loops(std::move(part), root);
+    }
+    microseconds = predict(part, machine).microseconds;
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::Schedule) throw;
+  }
+  return microseconds;
+}
+
+// Whether going through all points for each value of an index is less work than sorting the points.
+bool may_gather(const Program& program, size_t s, double points, const ScatterPoints& all,
+                const GpuMachine& machine) {
+  const LoweredGraph& graph = program.graph;
+  const Stage& stage = graph.stages[s];
   if (!has_partial_results(stage.combiner.kind)) return false;
   const double values =
       points_over(graph.info(stage.results[0]).shape, compared_dimensions(graph, stage));
-  const double each = all.threads * all.steps;
-  return values * each <= points * kComparisonsOfSort + each * kComparisonsOfRow;
+  const double terms = all.threads * all.steps;
+  const double sorted =
+      kLaunchesOfSort * machine.launch_microseconds +
+      (points * kOperationsOfSort + terms * kOperationsOfTerm) / operations_of_microsecond(machine);
+  const double compared =
+      values * terms * kOperationsOfComparison / operations_of_microsecond(machine);
+  return compared <= sorted &&
+         (values <= kFewValues || microseconds_gathered(program, s, machine) <= sorted);
 }
 
 Program with_threads(Program program, size_t s, const GpuMachine& machine, Choices& choices) {
@@ -117,7 +154,7 @@ Program with_threads(Program program, size_t s, const GpuMachine& machine, Choic
   const bool has_numbers = points <= kMostInverted && rows <= kMostInverted;
   const bool may_invert = has_numbers && rows <= kMostRowsOfPoint * points;
   std::vector<std::string> options;
-  const bool gathers = may_gather(program.graph, stage, points, all);
+  const bool gathers = may_gather(program, s, points, all, machine);
   // Where a warp's threads write neighbours, arrays of their own are as good, and each point is
   // read once.
   const std::vector<int64_t>& shape = program.graph.info(stage.results[0]).shape;

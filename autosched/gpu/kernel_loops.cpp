@@ -91,8 +91,12 @@ std::optional<Program> KernelLoops::product_tiles(const Program& program, size_t
   const bool alone = nest_of(program, root).attached.empty();
   const std::optional<size_t> product = alone ? root : product_of_epilogue(program, root);
   if (!product) return std::nullopt;
-  const std::optional<ProductTile> tile = chosen_tile(
-      program.graph, program.graph.stages[*product], machine_, choices_, {.keeps_results = !alone});
+  const TileUse use{.keeps_results = !alone};
+  const Stage& stage = program.graph.stages[*product];
+  const std::optional<ProductTile> usual = product_tile(program.graph, stage, machine_, use);
+  if (!usual || (!alone && !computes_tiles(program, *product, *usual))) return std::nullopt;
+  const std::optional<ProductTile> tile =
+      chosen_tile(program.graph, stage, machine_, choices_, use);
   if (!tile || (!alone && !computes_tiles(program, *product, *tile))) return std::nullopt;
   const TensorId result = program.graph.stages[root].results.front();
   Program made = alone ? product_loops(program, root, *tile) : epilogue_loops(program, root, *tile);

@@ -54,10 +54,13 @@ Program start_of(const Graph& graph, const Context& context) {
   return program;
 }
 
-// What is fused by default tells which values would go through memory: they are computed again
-// where that is faster.
-Program inline_stages_of(Program program, Context& context) {
-  program = inline_cheap_stages(std::move(program));
+Program inline_stages_of(Program program, Context&) {
+  return inline_cheap_stages(std::move(program));
+}
+
+// What is fused by default tells which values would go through memory.
+Program recompute_values(Program program, Context& context) {
+  if (!has_large_values(program, context.machine)) return program;
   Choices usual;
   const Program fused = fuse_rows(fuse_sibling_groups(program, {}, usual), context.machine, usual);
   std::vector<std::string> names;
@@ -147,6 +150,7 @@ std::span<const GpuPass> pass_list() {
   static const std::vector<GpuPass> passes = {
       // name, decisions, also over the steps of scans, function
       {"inline", {}, true, inline_stages_of},
+      {"recompute values", {}, true, recompute_values},
       {"fuse siblings", {FuseSiblings}, true, fuse_siblings_of},
       {"rematerialize", {EagerOutputs, Rematerialize}, true, rematerialize_some},
       {"invert scatters", {Invert}, true, invert_scatters_of},
@@ -163,7 +167,7 @@ std::span<const GpuPass> pass_list() {
 
 // Of these, rewriting the graph for its own sake: what comes next depends on how much memory it
 // needs.
-std::span<const GpuPass> passes_before_rematerialization() { return pass_list().first(2); }
+std::span<const GpuPass> passes_before_rematerialization() { return pass_list().first(3); }
 
 Program run_passes(Program program, Context& context, std::span<const GpuPass> passes) {
   for (const GpuPass& pass : passes) {

@@ -3,6 +3,8 @@
 #include "autosched/gpu/values_in_memory.hpp"
 
 #include <algorithm>
+#include <map>
+#include <optional>
 #include <set>
 
 #include "autosched/analysis/access.hpp"
@@ -15,19 +17,28 @@
 namespace adjit::sched {
 namespace {
 
+// Whether memory takes longer for so many bytes than a launch does.
+bool is_worth_a_look(double bytes, const GpuMachine& machine) {
+  return bytes >= 1e3 * machine.memory_gb * machine.launch_microseconds;
+}
+
+double bytes_of(const LoweredGraph& graph, TensorId id) {
+  const TensorInfo& info = graph.info(id);
+  return static_cast<double>(info.element_count()) * static_cast<double>(size_of(info.dtype));
+}
+
 class Values {
  public:
   Values(const Program& program, const GpuMachine& machine)
       : program_(program),
         graph_(program.graph),
+        machine_(machine),
         meter_(program.graph.pool),
         kernel_of_(program.graph.stages.size(), SIZE_MAX) {
     for (size_t k = 0; k < program.kernels.size(); ++k)
       for_each_nest(program.kernels[k].root, [&](const Nest& nest) { kernel_of_[nest.stage] = k; });
-    const double operations =
-        1e9 * machine.ghz * machine.multiprocessors * kWarpSchedulers * kWarpThreads;
-    operations_of_byte_ = operations / (1e9 * machine.memory_gb);
-    least_bytes_ = 1e3 * machine.memory_gb * machine.launch_microseconds;
+    const double bytes_of_microsecond = 1e3 * machine.memory_gb;
+    operations_of_byte_ = operations_of_microsecond(machine) / bytes_of_microsecond;
   }
 
   bool are_worth_recomputing(size_t s) {
@@ -36,25 +47,25 @@ class Values {
         stage.results.size() != 1 || kernel_of_[s] == SIZE_MAX ||
         program_.scopes[stage.results[0].value] != Scope::Workspace)
       return false;
-    const double stored = bytes_of(stage.results[0]);
-    if (stored < least_bytes_) return false;
+    const double stored = bytes_of(graph_, stage.results[0]);
+    if (!is_worth_a_look(stored, machine_)) return false;
     const std::optional<std::set<size_t>> others = other_kernels(s);
     if (!others || others->empty()) return false;
     const auto count = static_cast<double>(others->size());
-    const bool alone = is_alone(program_, s);
-    const double operands = bytes_of_operands(stage, stored);
     // With a kernel of its own, nobody else reads the operands for it.
-    const double saved = stored * (1 + count) - operands * (alone ? count - 1 : count);
-    const double points = box_points(stage.domain);
-    const double more = (alone ? count - 1 : count) * meter_(stage.bodies).cost * points;
-    return more <= saved * operations_of_byte_;
+    const double again = is_alone(program_, s) ? count - 1 : count;
+    const Cost cost = cost_of(stage, stored);
+    const double saved = stored * (1 + count) - cost.bytes * again;
+    if (again * cost.operations > saved * operations_of_byte_) return false;
+    recomputed_[stage.results[0].value] = cost;
+    return true;
   }
 
  private:
-  double bytes_of(TensorId id) const {
-    const TensorInfo& info = graph_.info(id);
-    return static_cast<double>(info.element_count()) * static_cast<double>(size_of(info.dtype));
-  }
+  // Of all values of a stage: operations, and bytes that are read for them.
+  struct Cost {
+    double operations = 0, bytes = 0;
+  };
 
   // Kernels beside the stage's own that read what it stores; nullopt where a reader needs some of
   // it several times.
@@ -74,23 +85,44 @@ class Values {
     return others;
   }
 
-  // Of those that are about as large: what is smaller stays in caches.
-  double bytes_of_operands(const Stage& stage, double stored) const {
-    double bytes = 0;
-    for (const TensorId id : tensors_read(graph_, stage))
-      if (2 * bytes_of(id) >= stored) bytes += std::min(bytes_of(id), stored);
-    return bytes;
+  // With those of operands that are computed again, too. What is smaller stays in caches.
+  Cost cost_of(const Stage& stage, double stored) {
+    Cost cost{meter_(stage.bodies).cost * box_points(stage.domain), 0};
+    std::map<uint32_t, double> touched;  // by tensor
+    for (const MemoryAccess& read : accesses_of(graph_, stage).reads) {
+      const auto each = static_cast<double>(size_of(graph_.info(read.tensor).dtype));
+      double& bytes = touched[read.tensor.value];
+      bytes = std::max(bytes, each * elements_touched(read, stage.domain));
+    }
+    for (const auto& [tensor, bytes] : touched) {
+      if (const auto found = recomputed_.find(tensor); found != recomputed_.end()) {
+        cost.operations += found->second.operations;
+        cost.bytes += found->second.bytes;
+      } else if (2 * bytes >= stored) {
+        cost.bytes += bytes;
+      }
+    }
+    return cost;
   }
 
   const Program& program_;
   const LoweredGraph& graph_;
+  const GpuMachine& machine_;
   WorkMeter meter_;
-  std::vector<size_t> kernel_of_;  // by stage; SIZE_MAX: in place
-  double operations_of_byte_ = 0;  // of all threads, in the time that memory takes for a byte
-  double least_bytes_ = 0;         // that take as long as a launch
+  std::vector<size_t> kernel_of_;        // by stage; SIZE_MAX: in place
+  std::map<uint32_t, Cost> recomputed_;  // by tensor
+  double operations_of_byte_ = 0;        // of all threads, in the time that memory takes for a byte
 };
 
 }  // namespace
+
+bool has_large_values(const Program& program, const GpuMachine& machine) {
+  return std::ranges::any_of(program.graph.stages, [&](const Stage& stage) {
+    return stage.kind == StageKind::Compute && stage.combiner.kind == CombinerKind::None &&
+           program.readers[stage.results[0].value].size() > 1 &&
+           is_worth_a_look(bytes_of(program.graph, stage.results[0]), machine);
+  });
+}
 
 std::vector<size_t> values_worth_recomputing(const Program& program, const GpuMachine& machine) {
   Values values(program, machine);

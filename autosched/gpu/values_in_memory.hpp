@@ -15,4 +15,7 @@ namespace adjit::sched {
 /// with what is fused attached, before loops are scheduled.
 std::vector<size_t> values_worth_recomputing(const Program& program, const GpuMachine& machine);
 
+/// Whether there are values large enough for that, which several stages read: in linear time.
+bool has_large_values(const Program& program, const GpuMachine& machine);
+
 }  // namespace adjit::sched

@@ -38,4 +38,9 @@ struct GpuMachine {
                                           // again: a guess, a twentieth of the memory
 };
 
+/// Of all threads, one a clock and lane.
+inline double operations_of_microsecond(const GpuMachine& machine) {
+  return 1e3 * machine.ghz * machine.multiprocessors * kWarpSchedulers * kWarpThreads;
+}
+
 }  // namespace adjit::sched

@@ -86,18 +86,19 @@ DeviceMemory MemoryPool::allocate_now(int64_t bytes) {
   const std::lock_guard lock(mutex_);
   DevicePointer memory = 0;
   const Result result = take(current, &memory, static_cast<size_t>(bytes));
-  const std::string what =
+  std::string what =
       "taking " + std::to_string(bytes) + " bytes of cuda:" + std::to_string(context_.ordinal());
   if (result == result::kOutOfMemory)
-    context_.require(result, what + ", which has " + std::to_string(free_bytes(current)));
+    if (const std::optional<int64_t> free = free_bytes(current))
+      what += ", of which " + std::to_string(*free) + " bytes are free,";
   context_.require(result, what);
   return {context_, memory};
 }
 
-int64_t free_bytes(const CurrentContext& current) {
+std::optional<int64_t> free_bytes(const CurrentContext& current) {
   size_t free = 0, total = 0;
   const Result result = current.driver().memory_info(&free, &total);
-  return result == result::kSuccess ? static_cast<int64_t>(free) : 0;
+  return result == result::kSuccess ? std::optional(static_cast<int64_t>(free)) : std::nullopt;
 }
 
 DeviceMemory::DeviceMemory(DeviceMemory&& other) noexcept

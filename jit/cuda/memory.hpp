@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "jit/cuda/context.hpp"
@@ -82,8 +83,8 @@ class MemoryPool {
   process::ForkHandler handler_;
 };
 
-/// Bytes of a device that nobody has taken now; 0 where the driver does not tell.
-int64_t free_bytes(const CurrentContext& current);
+/// Bytes of a device that nobody has taken now; nullopt: the driver does not tell.
+std::optional<int64_t> free_bytes(const CurrentContext& current);
 
 /// A block of a pool, which goes back when this ends: whoever owns it has waited for the kernels
 /// that use it. Without a call where the context was lost.

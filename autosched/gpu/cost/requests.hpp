@@ -28,9 +28,8 @@ struct Requests {
 };
 
 /// Registers of a thread that runs a nest, roughly: its accumulators, what it reads for them, and
-/// the rest. An instruction can name kMostRegisters.
+/// the rest.
 double registers_of(const Program& program, const PlacedNest& placed);
-inline constexpr double kMostRegisters = 255;
 
 /// Linear in the kernel's nests for those that are small, else quadratic.
 Requests requests_of(const Program& program, size_t kernel, const GpuMachine& machine);

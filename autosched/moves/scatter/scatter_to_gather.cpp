@@ -7,6 +7,7 @@
 // chooses is compared: where it has n values, each point is looked at n times. The points of an
 // element are combined in an order that depends on no data.
 #include <algorithm>
+#include <array>
 
 #include "autosched/moves/moves.hpp"
 #include "autosched/moves/record/record.hpp"
@@ -81,15 +82,12 @@ class Gathering {
     const std::optional<Fill> fill = fill_of_start(program_, whole_);
     if (fill && pieces.size() == 1) {
       graph_.stages[stage_] = gathered(std::move(pieces.front()));
-      finish();
-      const size_t unread[] = {fill->stage};
-      remove_stages(program_, unread);
-      return stage_ - 1;
+      return finish(fill);
     }
     Stage last = computing(whole_, result_.shape);
     last.combiner = {};
     const std::vector<ExprId> here = coordinates();
-    ExprId value = pool_.read(whole_.initial, result_.dtype, here);
+    ExprId value = fill ? fill->value : pool_.read(whole_.initial, result_.dtype, here);
     const Op combine = combining_op(whole_.combiner.kind, result_.dtype);
     for (domain::FibrePiece& piece : pieces) {
       Stage stage = gathered(std::move(piece));
@@ -100,8 +98,7 @@ class Gathering {
     }
     last.bodies = {value};
     graph_.stages[stage_] = std::move(last);
-    finish();
-    return stage_;
+    return finish(fill);
   }
 
  private:
@@ -131,9 +128,12 @@ class Gathering {
     return stage;
   }
 
-  void finish() {
+  size_t finish(const std::optional<Fill>& unread) {
     reset_nest(program_, stage_);
     index_readers(program_);
+    if (!unread) return stage_;
+    remove_stages(program_, std::array{unread->stage});
+    return stage_ - 1;
   }
 
   Program& program_;

@@ -114,10 +114,10 @@ class Arrays {
 
 // A budget that the memory which is free has room for; a schedule that needs more says how much it
 // needs at least (memory_budget.hpp).
-std::string budget_text(int64_t bytes, int64_t free) {
+std::string budget_text(int64_t bytes, std::optional<int64_t> free) {
+  const int64_t budget = std::min(free.value_or(0), bytes - 1);
   const std::string remedy =
-      free > 0 ? "compile with memory_budget=" + std::to_string(std::min(free, bytes - 1)) + ", or"
-               : "free arrays on the GPU, or compile";
+      budget > 0 ? "compile with memory_budget=" + std::to_string(budget) + ", or" : "compile";
   return "the workspace is " + std::to_string(bytes) + " bytes; " + remedy + " for smaller batches";
 }
 

@@ -45,7 +45,20 @@ TEST(InvertScatters, FewRowsAreGathered) {
   }
   EXPECT_TRUE(has_move(passed(table(65536, 10, 4, "=[drop]"), kGpu), "invert"))
       << "the last of an element's points is asked for";
-  EXPECT_TRUE(has_move(passed(table(65536, 1000, 4), kGpu), "invert"));
+  EXPECT_TRUE(has_move(passed(table(65536, 5000, 4), kGpu), "invert"));
+}
+
+// What is taken is not predicted to be slower than what was left.
+TEST(InvertScatters, HundredsOfRowsTakeWhatIsFaster) {
+  for (const int64_t rows : {257, 900, 1024, 1250, 1330}) {
+    const Graph graph = table(1 << 20, rows, 1);
+    const double taken = predict(default_schedule(graph, kGpu), kGpu).microseconds;
+    for (const size_t option : {1, 2}) {
+      Choices other(Answers{{{Decision::Invert, "d"}, option}});
+      const double microseconds = predict(schedule_with(graph, kGpu, other), kGpu).microseconds;
+      EXPECT_LT(taken, 1.3 * microseconds) << rows << ", option " << option;
+    }
+  }
 }
 
 // The points of a cell's pixels are known: only its depths are compared.
@@ -174,7 +187,7 @@ TEST(InvertScatters, MeansTheGraph) {
   int inverted = 0, gathered = 0;
   for (const char* how : {"+=[drop]", "=[drop]", "max=[drop]"})
     for (const auto& [points, rows, columns] :
-         {std::tuple{150, 40, 3}, {200, 5, 1}, {129, 7, 4}, {300, 2, 1}, {200, 3000, 2}}) {
+         {std::tuple{150, 40, 3}, {200, 5, 1}, {129, 7, 4}, {300, 2, 1}, {200, 12000, 2}}) {
       const Graph graph = table(points, rows, columns, how);
       const Program program = default_schedule(graph, kSmallGpu);
       EXPECT_TRUE(program.fallbacks.empty());

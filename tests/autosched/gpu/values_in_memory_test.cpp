@@ -57,8 +57,35 @@ TEST(ValuesInMemory, TheDefaultScheduleComputesThemAgain) {
   const Graph graph = scaled(8192, 32000, "exp(x(i, j))");
   const Program program = default_schedule(graph, kGpu);
   for (const Stage& stage : program.graph.stages) EXPECT_NE(stage_name(program.graph, stage), "e");
-  const Graph small = scaled(40, 100, "exp(x(i, j))");
-  testing::expect_same_results(small, default_schedule(small, kSlowGpu), 1);
+}
+
+// Where memory is as slow as that, nothing is too small.
+TEST(ValuesInMemory, MeanTheSame) {
+  const GpuMachine far{.multiprocessors = 2, .threads = 512, .memory_gb = 1e-3};
+  for (const char* value : {"exp(x(i, j))", "exp(x(i, j) * w(i, 0))"}) {
+    const Graph graph = scaled(40, 100, value);
+    const Program program = default_schedule(graph, far);
+    for (const Stage& stage : program.graph.stages)
+      EXPECT_NE(stage_name(program.graph, stage), "e");
+    testing::expect_same_results(graph, program, 1);
+  }
+}
+
+// Each value is made of the one before: to compute all of them again is more and more work.
+TEST(ValuesInMemory, ChainsAreStoredNowAndThen) {
+  std::string text = "def f(float(8192, 8192) a0) -> (y) {\n";
+  constexpr int kLinks = 12;
+  for (int k = 1; k <= kLinks; ++k) {
+    const std::string n = std::to_string(k), before = std::to_string(k - 1);
+    text += "  a" + n + "(i, j) = exp(a" + before + "(i, j)" +
+            (k == 1 ? "" : " / t" + before + "()") + ")\n  r" + n + "(i) +=! a" + n +
+            "(i, q)\n  t" + n + "() +=! r" + n + "(q)\n";
+  }
+  const std::string last = std::to_string(kLinks);
+  const Names again =
+      worth_recomputing(parse_graph(text + "  y(i, j) = a" + last + "(i, j) / t" + last + "()\n}"));
+  EXPECT_GE(again.size(), 4u);
+  EXPECT_LE(again.size(), 9u);
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ if hasattr(driver, "fake_cuda_multiprocessors"):
     driver.fake_cuda_multiprocessors(1)
     driver.fake_cuda_faults.restype = ctypes.c_char_p
 rng = np.random.default_rng(3)
-rows, points = 2000, 300
+rows, points = 8000, 300
 spread = {
     "any": rng.integers(0, rows, points),
     "one": np.full(points, 7),

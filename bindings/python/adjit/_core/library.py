@@ -309,10 +309,9 @@ def _raised_in_conversion(error: ctypes.ArgumentError) -> BaseException:
 class Handle:
     """Owns one opaque handle of the C interface."""
 
-    __slots__ = ("__weakref__", "_destroy", "_noun", "value")
+    __slots__ = ("__weakref__", "_destroy", "value")
 
     def __init__(self, noun: str, make: Callable[[Any], None]) -> None:
-        self._noun = noun
         self._destroy = getattr(library, f"adjit_{noun}_destroy")
         self.value = c_void_p()
         make(ctypes.byref(self.value))
@@ -324,8 +323,8 @@ class Handle:
 
     def __reduce__(self) -> Any:
         raise TypeError(
-            f"adjit's {self._noun} cannot be pickled: it is of this process; pickle the function, "
-            "whose code other processes find in the cache, or export it"
+            "what was lowered or compiled cannot be copied or pickled: it is of this process; pickle "
+            "the function, whose code other processes find in the cache, or export it"
         )
 
     def text(self, name: str) -> str:
