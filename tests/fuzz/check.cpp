@@ -379,7 +379,11 @@ class ProgramCheck {
         {}};
     const Target target = gpu_random_.pick(kMachines);
     const Graph graph = checked_graph(engine_.compiler(), request).graph;
-    if (gpu_random_.chance(50)) return default_schedule(graph, target);
+    if (gpu_random_.chance(50)) {
+      Program program = default_schedule(graph, target);
+      refuse_fallbacks(fallbacks_of(program));
+      return program;
+    }
     return program_of(graph, target,
                       random_candidates(graph, target, 1, gpu_random_.next()).back());
   }

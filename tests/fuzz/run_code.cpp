@@ -1,10 +1,12 @@
 // tests/fuzz/run_code.cpp -- a computation compiled, and run on arrays as a caller may hold them.
 #include "tests/fuzz/run_code.hpp"
 
-#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <memory>
+
+#include "runtime/expr/error.hpp"
+#include "tests/jit/engine/run_compiled.hpp"
 
 namespace adjit::testing {
 namespace {
@@ -50,6 +52,11 @@ Laid laid_out(const Array& array, Random& random) {
 
 }  // namespace
 
+void refuse_fallbacks(const std::vector<std::string>& fallbacks) {
+  if (!fallbacks.empty())
+    throw Error(ErrorCode::Internal, "the default schedule was refused: " + fallbacks.front());
+}
+
 std::vector<Array> run_code(Engine& engine, Request& request, const std::vector<Array>& inputs,
                             Random& random, FuzzCounts& counts) {
   const double start = now_s();
@@ -66,14 +73,8 @@ std::vector<Array> run_code(Engine& engine, Request& request, const std::vector<
   const CompileReport& report = executable->report();
   if (request.target != "cpu") counts.note_gpu_schedule(report.schedule);
   counts.schedule_s += (report.derive_ms + report.schedule_ms) / 1000;
-  std::vector<Array> outputs;
-  for (const ArraySpec& spec : executable->plan().outputs) {
-    outputs.push_back(Array::zeros(spec.dtype, spec.shape));
-    std::ranges::fill(outputs.back().bytes, std::byte{0x5a});
-  }
-  std::vector<void*> out;
-  for (Array& array : outputs) out.push_back(array.bytes.data());
-  executable->run(in.data(), out.data());
+  refuse_fallbacks(report.fallbacks);
+  std::vector<Array> outputs = run_executable(*executable, in);
   if (request.target != "cpu") counts.gpu_run_s += now_s() - ready;
   return outputs;
 }

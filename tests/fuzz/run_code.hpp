@@ -1,6 +1,7 @@
 // tests/fuzz/run_code.hpp -- a computation compiled, and run on arrays as a caller may hold them.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "jit/engine/engine.hpp"
@@ -11,8 +12,11 @@
 
 namespace adjit::testing {
 
-/// The outputs for these inputs, whose layouts are drawn and become the request's. Outputs start as
-/// garbage, so that an element that is not written shows.
+/// Raises ErrorCode::Internal where moves refused what a default schedule wanted (fallbacks.hpp).
+void refuse_fallbacks(const std::vector<std::string>& fallbacks);
+
+/// The outputs for these inputs, whose layouts are drawn and become the request's. The default
+/// schedule must go without fallbacks.
 std::vector<Array> run_code(Engine& engine, Request& request, const std::vector<Array>& inputs,
                             Random& random, FuzzCounts& counts);
 

@@ -2,7 +2,9 @@
 // interpreter.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <vector>
@@ -45,21 +47,26 @@ inline Request request_of(Graph graph, std::string schedule_json = "") {
   return request;
 }
 
-/// Outputs start as garbage, so that an element that is not written shows.
-inline std::vector<Array> run_compiled(Engine& engine, const Request& request,
-                                       const std::vector<Array>& inputs) {
-  const std::shared_ptr<Executable> executable = engine.compile(request).executable;
-  std::vector<const void*> in;
-  for (const Array& array : inputs) in.push_back(array.bytes.data());
+/// The outputs for inputs whose elements 0 are there. They start as garbage, so that an element
+/// that is not written shows.
+inline std::vector<Array> run_executable(Executable& executable,
+                                         const std::vector<const void*>& inputs) {
   std::vector<Array> outputs;
-  for (const ArraySpec& spec : executable->plan().outputs) {
+  for (const ArraySpec& spec : executable.plan().outputs) {
     outputs.push_back(Array::zeros(spec.dtype, spec.shape));
     std::ranges::fill(outputs.back().bytes, std::byte{0x5a});
   }
   std::vector<void*> out;
   for (Array& array : outputs) out.push_back(array.bytes.data());
-  executable->run(in.data(), out.data());
+  executable.run(inputs.data(), out.data());
   return outputs;
+}
+
+inline std::vector<Array> run_compiled(Engine& engine, const Request& request,
+                                       const std::vector<Array>& inputs) {
+  std::vector<const void*> in;
+  for (const Array& array : inputs) in.push_back(array.bytes.data());
+  return run_executable(*engine.compile(request).executable, in);
 }
 
 /// The first element in which compiled outputs differ from the interpreter's, as text; "" when none
