@@ -2,22 +2,36 @@
 //
 // An image is text, "adjit fake cubin" and then the name of each function on a line, whose kernels
 // do nothing; or bitcode, whose kernels the emulator runs.
+#include <algorithm>
 #include <cstring>
 #include <exception>
 #include <sstream>
 #include <string>
 #include <utility>
 
+#include "jit/cuda/driver_numbers.hpp"
 #include "tests/fake_cuda/state.hpp"
 
 using namespace adjit::cuda;   // NOLINT(google-build-using-namespace)
 using namespace adjit::tests;  // NOLINT(google-build-using-namespace)
 
+namespace {
+
+// Of a block, at most.
+int shared_bytes_of_card() {
+  return attribute_of_devices(attribute::kBlockSharedBytes).value_or(0);
+}
+
+}  // namespace
+
 namespace adjit::tests {
 
 int refusal_of(const FakeLaunch& launch) {
-  const bool fits = launch.blocks > 0 && launch.threads > 0 && launch.threads <= 1024;
-  return fits && launch.function != nullptr ? 0 : kInvalidValue;
+  if (launch.function == nullptr) return kInvalidValue;
+  const int shared_bytes = std::min(launch.function->shared_bytes, shared_bytes_of_card());
+  const bool fits = launch.blocks > 0 && launch.threads > 0 && launch.threads <= 1024 &&
+                    launch.shared_bytes <= static_cast<unsigned>(shared_bytes);
+  return fits ? 0 : kInvalidValue;
 }
 
 Ran run(const FakeLaunch& launch, void** parameters) {
@@ -83,7 +97,10 @@ int cuModuleGetFunction(FunctionHandle* function, ModuleHandle module, const cha
 int cuFuncSetAttribute(FunctionHandle function, int attribute, int value) {
   FAKE_CALL(cuFuncSetAttribute);
   if (function == nullptr) return kInvalidHandle;
-  return attribute == 8 && value <= 232448 ? 0 : kInvalidValue;  // dynamic shared bytes
+  if (attribute != kDynamicSharedBytes || value < 0 || value > shared_bytes_of_card())
+    return kInvalidValue;
+  reinterpret_cast<FakeFunction*>(function)->shared_bytes = value;
+  return 0;
 }
 
 int cuLaunchKernel(FunctionHandle function, unsigned blocks, unsigned blocks_y, unsigned blocks_z,

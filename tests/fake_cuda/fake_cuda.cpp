@@ -74,6 +74,31 @@ int adjit::tests::current_device() {
   return context == nullptr ? 0 : static_cast<int>(static_cast<const char*>(context) - contexts);
 }
 
+std::optional<int> adjit::tests::attribute_of_devices(int attribute) {
+  // Of an H100.
+  const std::map<int, int> known = {{1, 1024},
+                                    {13, 1980000},
+                                    {16, state().multiprocessors},
+                                    {36, 2619000},
+                                    {37, 5120},
+                                    {38, 52428800},
+                                    {39, 2048},
+                                    {75, state().capability / 10},
+                                    {76, state().capability % 10},
+                                    {81, 233472},
+                                    {82, 65536},
+                                    {95, 1},
+                                    {97, 232448},
+                                    {115, 1}};
+  const auto found = known.find(attribute);
+  if (found == known.end()) return std::nullopt;
+  if (const auto told = state().attributes.find(attribute); told != state().attributes.end())
+    return told->second;
+  if (const auto told = card().find(std::to_string(attribute)); told != card().end())
+    return static_cast<int>(told->second);
+  return found->second;
+}
+
 extern "C" {
 
 int cuInit(unsigned) {
@@ -126,35 +151,11 @@ int cuDeviceGetName(char* name, int length, int device) {
 int cuDeviceGetAttribute(int* value, int attribute, int device) {
   FAKE_CALL_WITHOUT_CONTEXT(cuDeviceGetAttribute);
   if (!exists(device)) return kInvalidDevice;
-  // Of an H100, by CUdevice_attribute.
-  const std::map<int, int> known = {{1, 1024},
-                                    {13, 1980000},
-                                    {16, state().multiprocessors},
-                                    {36, 2619000},
-                                    {37, 5120},
-                                    {38, 52428800},
-                                    {39, 2048},
-                                    {75, state().capability / 10},
-                                    {76, state().capability % 10},
-                                    {81, 233472},
-                                    {82, 65536},
-                                    {95, 1},
-                                    {97, 232448},
-                                    {115, 1}};
-  const auto found = known.find(attribute);
-  if (found == known.end()) return kInvalidValue;
-  if (const auto told = state().attributes.find(attribute); told != state().attributes.end()) {
-    *value = told->second;
-    return 0;
-  }
-  if (const auto told = card().find(std::to_string(attribute)); told != card().end()) {
-    *value = static_cast<int>(told->second);
-    return 0;
-  }
-  *value = found->second;
+  const std::optional<int> found = attribute_of_devices(attribute);
+  if (!found) return kInvalidValue;
+  *value = *found;
   return 0;
 }
-
 int cuDeviceTotalMem_v2(size_t* bytes, int device) {
   FAKE_CALL_WITHOUT_CONTEXT(cuDeviceTotalMem_v2);
   if (!exists(device)) return kInvalidDevice;

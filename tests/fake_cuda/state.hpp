@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -29,6 +30,7 @@ struct FakeModule {
 struct FakeFunction {
   FakeModule* module = nullptr;
   std::string name;
+  int shared_bytes = 48 << 10;  // dynamic, that a block may have, unless the card has less
 };
 
 /// A launch; of a graph's node without a function, none.
@@ -36,7 +38,8 @@ struct FakeLaunch {
   const FakeFunction* function = nullptr;
   unsigned blocks = 0, threads = 0, shared_bytes = 0;
 };
-/// 0, or why the driver refuses it.
+/// 0, or why the driver refuses it: it has no blocks, too many threads, or more shared memory than
+/// its function may have or the card has.
 int refusal_of(const FakeLaunch& launch);
 /// Runs the kernel, and says what it did.
 Ran run(const FakeLaunch& launch, void** parameters);
@@ -102,6 +105,8 @@ State& state();
 /// The calling thread's context, and its device.
 void*& current_context();
 int current_device();
+/// A number of the devices, by its CUdevice_attribute; nullopt: nobody knows it.
+std::optional<int> attribute_of_devices(int attribute);
 
 inline constexpr int kInvalidValue = 1, kOutOfMemory = 2, kNotInitialised = 3, kNoDevice = 100,
                      kInvalidDevice = 101, kInvalidImage = 200, kInvalidContext = 201,

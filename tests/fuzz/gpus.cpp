@@ -35,12 +35,12 @@ void FuzzGpus::begin() { cuda::driver().init(0); }
 
 Engine& FuzzGpus::of(uint64_t seed) {
   const size_t k = seed % kCount;
-  if (engines_[k]) return *engines_[k];
-  const Shown& shown = kShown[k];
+  const Shown& shown = kShown[k];  // at each turn: what runs is held against these numbers, too
   fake_.show_devices(1, shown.capability);
   fake_.have_multiprocessors(shown.multiprocessors);
   fake_.have(cuda::attribute::kThreads, shown.threads);
   fake_.have(cuda::attribute::kBlockSharedBytes, shown.block_shared_bytes);
+  if (engines_[k]) return *engines_[k];
   EngineOptions options = memory_only(1);
   options.float_mode = shown.mode;
   engines_[k] = std::make_unique<Engine>(options);

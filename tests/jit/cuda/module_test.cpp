@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include "jit/cuda/driver_numbers.hpp"
 #include "jit/cuda/result.hpp"
+#include "jit/cuda/stream.hpp"
 #include "tests/fake_cuda/fake_cuda.hpp"
 #include "tests/jit/cuda/ptx.hpp"
 
@@ -79,6 +81,30 @@ TEST_F(Modules, MoreSharedMemoryThanThereIsIsRefusedInBytes) {
                     [&] { allow_shared_memory(context, module.function("twice"), 300'000); })
                 .find("300000 bytes of shared memory"),
             std::string::npos);
+}
+
+// 48 KB without a word; what the card has is more on some and less on others.
+TEST_F(Modules, BlocksHaveTheSharedMemoryThatTheirFunctionMayHave) {
+  const LoadedModule module(context, link_ptx(context, kPtx));
+  const auto runs = [&](FunctionHandle function, int bytes) {
+    const CurrentContext current(context);
+    try {
+      launch(current, {function, {1, 32, bytes}, nullptr}, nullptr);
+      return true;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::Internal) << "who launches has asked before";
+      return false;
+    }
+  };
+  const FunctionHandle usual = module.function("twice"), large = module.function("twice");
+  EXPECT_TRUE(runs(usual, 48 << 10));
+  EXPECT_FALSE(runs(usual, (48 << 10) + 1));
+  allow_shared_memory(context, large, 100'000);
+  EXPECT_TRUE(runs(large, 100'000));
+  EXPECT_FALSE(runs(large, 100'001));
+  fake.have(attribute::kBlockSharedBytes, 64 << 10);
+  EXPECT_FALSE(runs(large, 100'000));
+  EXPECT_NE(refusal(ErrorCode::Compile, [&] { allow_shared_memory(context, large, 100'000); }), "");
 }
 
 TEST_F(Modules, OfALostContextIsNotUnloaded) {
