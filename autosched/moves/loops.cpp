@@ -13,10 +13,6 @@
 namespace adjit::sched {
 namespace {
 
-bool in_tile(const Loop& loop) {
-  return loop.kind == LoopKind::Unrolled || loop.kind == LoopKind::Vector;
-}
-
 // The innermost serial loop over an axis, outside the tile and, where there are any, thread loops.
 size_t innermost_serial(const Move& move, const Nest& nest, size_t axis) {
   move.require(axis < move.stage_ref().domain.rank(), "the stage has no such axis");

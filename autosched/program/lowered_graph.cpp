@@ -59,7 +59,8 @@ std::string fault_in_tables(const LoweredGraph& graph) {
     const Stage* stage = stage_of(key);
     if (!stage || stage_key(*stage) != key) return "no stage has the first result that runs on";
     if (stage->kind != StageKind::Compute || stage->combiner.kind == CombinerKind::None ||
-        stage->domain.reduction_rank() != 0 || running.axis >= stage->domain.output_rank)
+        stage->domain.reduction_rank() != 0 || running.axis >= stage->domain.output_rank ||
+        !stage->domain.is_box())
       return "'" + graph.info(TensorId{key}).name + "' cannot run on along that axis";
   }
   for (const StageKey key : graph.distinct) {

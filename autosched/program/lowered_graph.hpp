@@ -27,7 +27,7 @@ struct LoweredGraph : Graph {
   LoweredGraph() = default;
   explicit LoweredGraph(Graph graph) : Graph(std::move(graph)) {}
 
-  /// Stages without a reduction axis whose results run on along an axis of theirs, by
+  /// Stages over a box without a reduction axis whose results run on along an axis of theirs, by
   /// lower_running (autosched/lower/prefix.hpp); rematerialize copies them.
   std::map<StageKey, Running> running;
   /// Scatters no two points of which write to one element, though it takes more than their targets

@@ -70,11 +70,13 @@ int64_t tasks_in_turn(const Program& program, const Nest& root) {
   return std::max<int64_t>(tasks, 1);  // of no tasks at all, too
 }
 
+bool in_tile(const Loop& loop) {
+  return loop.kind == LoopKind::Unrolled || loop.kind == LoopKind::Vector;
+}
+
 size_t tile_begin(const Nest& nest) {
   size_t begin = nest.loops.size();
-  while (begin > 0 && (nest.loops[begin - 1].kind == LoopKind::Unrolled ||
-                       nest.loops[begin - 1].kind == LoopKind::Vector))
-    --begin;
+  while (begin > 0 && in_tile(nest.loops[begin - 1])) --begin;
   return begin;
 }
 

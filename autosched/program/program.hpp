@@ -190,7 +190,9 @@ int64_t task_count(const Nest& nest);
 /// of the parallel loops from the first one on that is over a reduction axis. 1: all are
 /// independent.
 int64_t tasks_in_turn(const Program& program, const Nest& root);
-/// Index of the first loop of the register tile (loops[tile_begin..) are Unrolled or Vector).
+/// Whether the loop is of the register tile: Unrolled or Vector.
+bool in_tile(const Loop& loop);
+/// Index of the first loop of the register tile: all behind it are in it.
 size_t tile_begin(const Nest& nest);
 
 }  // namespace adjit::sched

@@ -50,7 +50,7 @@ class SharedBytes {
   void add_exchange(const Nest& nest) {
     const Stage& stage = stage_of(nest);
     if (const Running* running = running_of(program_.graph, stage);
-        running && running_threads(*running, nest) > kWarpThreads)
+        running && threads_together(*running, nest) > kWarpThreads)
       for (ExprId body : stage.bodies) {
         const int64_t wide = width(accumulator_of(program_.graph.pool.dtype(body)));
         bytes_ = checked_add(bytes_, shared_size(threads_ / kWarpThreads * wide));

@@ -96,7 +96,7 @@ const char* fault_of_running(const Program& program, const Running& running, con
     return "it runs on, and its combiner has no partial results";
   if (!nest.attached.empty())
     return "it runs on in threads, and something is computed in its loops";
-  const int64_t threads = running_threads(running, nest);
+  const int64_t threads = threads_together(running, nest);
   if (!std::has_single_bit(static_cast<uint64_t>(threads)))
     return "it runs on in threads, whose number is no power of two";
   size_t own = 0, tile_of_others = 0;
@@ -277,7 +277,7 @@ bool runs_together(const Running& running, const Nest& nest) {
   });
 }
 
-int64_t running_threads(const Running& running, const Nest& nest) {
+int64_t threads_together(const Running& running, const Nest& nest) {
   int64_t threads = 1;
   for (const Loop& loop : nest.loops)
     if (loop.axis == running.axis && is_thread(loop)) threads *= loop.trips;

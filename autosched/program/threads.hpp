@@ -39,7 +39,7 @@ bool is_cooperative(const Stage& stage, const Nest& nest);
 /// it go to threads, or are of the register tile.
 bool runs_together(const Running& running, const Nest& nest);
 /// Threads of a nest that do so: the trips of the loop over the axis; 1: there is none.
-int64_t running_threads(const Running& running, const Nest& nest);
+int64_t threads_together(const Running& running, const Nest& nest);
 /// Points of the axis that these loops cover.
 int64_t points_together(const Running& running, const Nest& nest);
 

@@ -231,7 +231,7 @@ Carried NestEmitter::run_on(const Carried& before) {
   };
   const Carried own = of_threads(tile.nothing(), [&](bool all) { return tile.own(all); });
   const ThreadPrefixes prefixes =
-      prefixes_of(nest_, tile.last(own), running_threads(*nest_.shape.running, *nest_.shape.nest));
+      prefixes_of(nest_, tile.last(own), threads_together(*nest_.shape.running, *nest_.shape.nest));
   const Partial in_front = combiner.combine(before, prefixes.before);
   of_threads({}, [&](bool all) {
     tile.store(own, in_front, all);

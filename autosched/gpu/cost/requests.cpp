@@ -34,10 +34,6 @@ void add_shared(const Program& program, const Nest& nest, RunBy by, std::set<uin
     add_shared(program, attached.nest, attached_run_by(by, nest, attached.depth), shared);
 }
 
-bool in_tile(const Loop& loop) {
-  return loop.kind == LoopKind::Unrolled || loop.kind == LoopKind::Vector;
-}
-
 // Registers of 32 bits.
 double words_of(size_t bytes) { return static_cast<double>((bytes + 3) / 4); }
 

@@ -53,7 +53,7 @@ double operations_of_prefixes(const LoweredGraph& graph, const NestRoles& nest) 
   const Nest& own = *nest.nest->nest;
   const Stage& stage = graph.stages[own.stage];
   const Running* running = running_of(graph, stage);
-  if (!running || running_threads(*running, own) == 1) return 0;
+  if (!running || threads_together(*running, own) == 1) return 0;
   double times = 1;
   for (const RoleOfLoop& role : nest.roles) {
     const Loop& loop = nest.nest->path[role.loop];

@@ -97,6 +97,11 @@ TEST(LoweredGraph, TablesNameWhatThereIs) {
             "'t' cannot run on along that axis");
   EXPECT_EQ(fault_of([](LoweredGraph& g) { g.running.begin()->second.axis = 2; }),
             "'c' cannot run on along that axis");
+  EXPECT_EQ(fault_of([&](LoweredGraph& g) {
+              for (Stage& stage : g.stages)
+                if (running_of(g, stage)) stage.domain.inequalities.push_back(Affine::variable(0));
+            }),
+            "'c' cannot run on along that axis");
   EXPECT_EQ(fault_of([](LoweredGraph& g) { g.row_gaps[TensorId{99}] = 1; }),
             "no stage gives the tensor whose rows have gaps");
   EXPECT_EQ(fault_of([](LoweredGraph& g) { g.row_gaps.begin()->second = 0; }),
