@@ -136,11 +136,8 @@ void NestEmitter::emit_points() {
     emit_pointwise(nest_);
     return;
   }
-  if (shape.runs_together) {  // its domain is a box
-    Carried nothing;
-    for (size_t k = 0; k < shape.stage->bodies.size(); ++k)
-      nothing.push_back(nest_.combiner.identity(k));
-    reduce({}, std::move(nothing));
+  if (shape.runs_together) {
+    reduce({}, nest_.combiner.identities());
     return;
   }
   const Emitted any =

@@ -82,6 +82,15 @@ llvm::Constant* CombinerEmitter::identity(size_t component) const {
   }
 }
 
+Partial CombinerEmitter::identities(unsigned lanes) const {
+  Partial all;
+  for (size_t k = 0; k < stage_.bodies.size(); ++k) {
+    Value* one = identity(k);
+    all.push_back(lanes == 0 ? one : builder_.CreateVectorSplat(lanes, one));
+  }
+  return all;
+}
+
 Partial CombinerEmitter::combine(const Partial& left, const Partial& right) {
   switch (stage_.combiner.kind) {
     case CombinerKind::ArgMax:

@@ -35,6 +35,8 @@ class CombinerEmitter {
   DType dtype(size_t component) const;
   /// The identity: a scalar constant of that type.
   llvm::Constant* identity(size_t component) const;
+  /// Those of all components: scalars, or of so many lanes vectors.
+  Partial identities(unsigned lanes = 0) const;
   /// left (op) right, left being earlier in domain order.
   Partial combine(const Partial& left, const Partial& right);
   /// The same in lanes where the mask (like the components a scalar or a vector) holds, else left.

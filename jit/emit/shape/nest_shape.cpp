@@ -36,6 +36,14 @@ size_t accumulators_from(const NestShape& shape) {
   return begin;
 }
 
+// The first loop over points that are combined at once: the threads' along the axis, or the tile's.
+size_t first_together(const Running& running, const Nest& nest) {
+  const size_t begin = tile_begin(nest);
+  const bool by_threads = begin > 0 && nest.loops[begin - 1].kind == LoopKind::Thread &&
+                          nest.loops[begin - 1].axis == running.axis;
+  return by_threads ? begin - 1 : begin;
+}
+
 }  // namespace
 
 NestShape::NestShape(const Program& program, const Nest& of)
@@ -66,11 +74,10 @@ NestShape::NestShape(const Program& program, const Nest& of)
                                            " instances are made");
     unrolled_loops.push_back(k);
   }
+  invariant(!running || domain.is_box(), "the domain of a stage that runs on is no box");
   if (running && sched::runs_together(*running, of)) {
     runs_together = true;
-    together_begin = tile_begin;
-    if (together_begin > 0 && of.loops[together_begin - 1].kind == LoopKind::Thread)
-      --together_begin;
+    together_begin = first_together(*running, of);
   }
   if (running && running->reverse) {
     Affine& axis = axes[running->axis];

@@ -53,12 +53,12 @@ Carried AccumulatorEmitter::initial() {
     throw Error(ErrorCode::Schedule,
                 "stage '" + kernel_.program.graph.info(shape_.stage->results[0]).name +
                     "' goes on from partial results in memory around what a block's threads share");
+  const Partial identities = combiner_.identities(shape_.lane_loop ? shape_.lanes : 0);
   Carried accumulators;
   for (const TileInstance& instance : outputs)
     for (size_t chain = 0; chain < chains; ++chain)
       for (size_t k = 0; k < components_; ++k) {
-        Value* start = combiner_.identity(k);
-        if (shape_.lane_loop) start = kernel_.builder.CreateVectorSplat(shape_.lanes, start);
+        Value* start = identities[k];
         if (resumes && chain == 0) {
           Value* stored = nest_.stores.load_result(k, instance);
           if (shape_.lanes_in_reduction())

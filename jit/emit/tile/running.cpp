@@ -18,9 +18,10 @@ RunningTile::RunningTile(NestContext& nest)
 }
 
 Carried RunningTile::nothing() const {
+  const Partial identities = nest_.combiner.identities();
   Carried values;
   for (size_t point = 0; point < instances_.size() * lanes_.size(); ++point)
-    for (size_t k = 0; k < components_; ++k) values.push_back(nest_.combiner.identity(k));
+    values.insert(values.end(), identities.begin(), identities.end());
   return values;
 }
 
@@ -57,18 +58,15 @@ Partial RunningTile::values_at(const TileInstance& instance, bool all_inside) {
   nest_.masks.select(instance);
   const Emitted inside = all_inside ? Emitted{} : nest_.masks.all_of(nest_.constraints.has_place);
   const Point point{instance.number, inside};
-  Partial values, nothing;
+  const unsigned lanes = nest_.shape.lane_loop ? nest_.shape.lanes : 0;
+  Partial values;
   for (size_t k = 0; k < components_; ++k) {
     const Emitted value = nest_.body(nest_.shape.bodies[k], point);
-    values.push_back(nest_.shape.lane_loop ? nest_.splats(value) : value.value);
-    Value* identity = nest_.combiner.identity(k);
-    if (nest_.shape.lane_loop)
-      identity = nest_.kernel.builder.CreateVectorSplat(nest_.shape.lanes, identity);
-    nothing.push_back(identity);
+    values.push_back(lanes > 0 ? nest_.splats(value) : value.value);
   }
   if (!inside.value) return values;
-  Value* mask = nest_.shape.lane_loop ? nest_.splats(inside) : inside.value;
-  return nest_.combiner.selected(mask, values, nothing);
+  Value* mask = lanes > 0 ? nest_.splats(inside) : inside.value;
+  return nest_.combiner.selected(mask, values, nest_.combiner.identities(lanes));
 }
 
 Carried RunningTile::own(bool all_inside) {

@@ -12,13 +12,6 @@ namespace {
 using llvm::Value;
 using sched::kWarpThreads;
 
-Partial nothing_of(NestContext& nest) {
-  Partial nothing;
-  for (size_t k = 0; k < nest.shape.stage->bodies.size(); ++k)
-    nothing.push_back(nest.combiner.identity(k));
-  return nothing;
-}
-
 Partial shuffled(llvm::IRBuilder<>& builder, Shuffle kind, const Partial& partial, Value* lanes) {
   Partial moved;
   for (Value* component : partial) moved.push_back(emit::shuffled(builder, kind, component, lanes));
@@ -41,7 +34,7 @@ ThreadPrefixes of_warps(NestContext& nest, const Partial& all, Value* lane, int6
   block.barrier();
   Value* in_group = builder.CreateURem(warp, number_of(builder, warps));
   Value* first = builder.CreateSub(warp, in_group);
-  ThreadPrefixes found{nothing_of(nest), exchange.load(first)};
+  ThreadPrefixes found{nest.combiner.identities(), exchange.load(first)};
   for (int64_t w = 1; w < warps; ++w) {
     Value* here = builder.CreateICmpEQ(in_group, number_of(builder, w));
     found.before = nest.combiner.selected(here, found.all, found.before);
@@ -54,7 +47,7 @@ ThreadPrefixes of_warps(NestContext& nest, const Partial& all, Value* lane, int6
 }  // namespace
 
 ThreadPrefixes prefixes_of(NestContext& nest, const Partial& own, int64_t threads) {
-  if (threads == 1) return {nothing_of(nest), own};
+  if (threads == 1) return {nest.combiner.identities(), own};
   llvm::IRBuilder<>& builder = nest.kernel.builder;
   const int64_t lanes = std::min<int64_t>(threads, kWarpThreads);
   Value* thread = nest.kernel.block->thread();
@@ -66,9 +59,9 @@ ThreadPrefixes prefixes_of(NestContext& nest, const Partial& own, int64_t thread
                                   nest.combiner.combine(below, here), here);
   }
   ThreadPrefixes found;
-  found.before =
-      nest.combiner.selected(builder.CreateICmpEQ(lane, number_of(builder, 0)), nothing_of(nest),
-                             shuffled(builder, Shuffle::FromBelow, here, number_of(builder, 1)));
+  found.before = nest.combiner.selected(
+      builder.CreateICmpEQ(lane, number_of(builder, 0)), nest.combiner.identities(),
+      shuffled(builder, Shuffle::FromBelow, here, number_of(builder, 1)));
   if (threads > kWarpThreads) {
     const ThreadPrefixes warps = of_warps(nest, here, lane, threads / kWarpThreads);
     found.before = nest.combiner.combine(warps.before, found.before);

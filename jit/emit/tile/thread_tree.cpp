@@ -96,13 +96,11 @@ std::vector<Partial> ThreadTree::by_warps(std::vector<Partial> partials) {
   block.barrier();
   // The first threads of the group's first warp take them; the tree's others add nothing.
   Carried values;
-  for (const Partial& partial : partials)
-    for (size_t k = 0; k < components; ++k) {
-      Value* identity = nest_.combiner.identity(k);
-      if (const auto* type = llvm::dyn_cast<llvm::FixedVectorType>(partial[k]->getType()))
-        identity = builder_.CreateVectorSplat(type->getNumElements(), identity);
-      values.push_back(identity);
-    }
+  for (const Partial& partial : partials) {
+    const auto* type = llvm::dyn_cast<llvm::FixedVectorType>(partial[0]->getType());
+    const Partial nothing = nest_.combiner.identities(type ? type->getNumElements() : 0);
+    values.insert(values.end(), nothing.begin(), nothing.end());
+  }
   Value* takes = builder_.CreateAnd(
       builder_.CreateICmpULT(in_group_, number(warps)),
       builder_.CreateICmpULT(block.thread(),

@@ -78,6 +78,20 @@ TEST(RunningTile, ABlockTakesSeveralRows) {
     }
 }
 
+// A thread runs on along a row by itself, in tiles; the block's threads are rows.
+TEST(RunningTile, ThreadsOfRowsRunOnByThemselves) {
+  for (const std::string& row : kRows)
+    for (const int64_t length : {64, 75}) {
+      SCOPED_TRACE(row + " " + std::to_string(length));
+      Program p = initial_program(prefix(7, length, row), GpuMachine{});
+      p = vectorize(std::move(p), 0, 1, 4);
+      p = threads(std::move(p), 0, 0, 4);
+      p = parallel(std::move(p), 0, 1);
+      expect_right_in_blocks(p);
+      EXPECT_EQ(waits(p), 0u);
+    }
+}
+
 TEST(RunningTile, AThreadLoadsVectors) {
   Program p = initial_program(prefix(9, 64, "r <= j"), GpuMachine{});
   p = parallel(vectorize(std::move(p), 0, 1, 4), 0, 1);
