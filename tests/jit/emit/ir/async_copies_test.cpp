@@ -5,53 +5,31 @@
 
 #include <string>
 
-#include <llvm/IR/IRBuilder.h>
-#include <llvm/IR/Module.h>
-#include <llvm/Support/raw_ostream.h>
-
-#include "jit/cpu/object.hpp"
 #include "jit/emit/ir/lane_memory.hpp"
 #include "tests/jit/emit/emitted_program.hpp"
+#include "tests/jit/emit/ir/gpu_function.hpp"
 
 namespace adjit::testing {
 namespace {
 
 using llvm::Value;
 
-struct Code {
-  llvm::IRBuilder<>& b;
-  Value *from, *to, *condition;  // global memory, shared memory, i1
-
-  llvm::Type* floats(unsigned lanes) const {
-    return llvm::FixedVectorType::get(b.getFloatTy(), lanes);
-  }
-  Value* load(llvm::Type* type, uint64_t align) const {
+struct CopyCode : GpuFunction {
+  llvm::Type* floats(unsigned lanes) { return llvm::FixedVectorType::get(b.getFloatTy(), lanes); }
+  Value* load(llvm::Type* type, uint64_t align) {
     return b.CreateAlignedLoad(type, from, llvm::Align(align));
   }
-  void store(Value* value, uint64_t align) const {
-    b.CreateAlignedStore(value, to, llvm::Align(align));
-  }
+  void store(Value* value, uint64_t align) { b.CreateAlignedStore(value, to, llvm::Align(align)); }
 };
 
 // The instructions that are left of some, a line each.
 template <class Emit>
 std::string left_of(Emit&& emit) {
-  llvm::LLVMContext context;
-  llvm::Module module("copies", context);
-  llvm::IRBuilder<> b(context);
-  auto* type =
-      llvm::FunctionType::get(b.getVoidTy(), {b.getPtrTy(1), b.getPtrTy(3), b.getInt1Ty()}, false);
-  llvm::Function* f = llvm::Function::Create(type, llvm::Function::ExternalLinkage, "f", module);
-  b.SetInsertPoint(llvm::BasicBlock::Create(context, "entry", f));
-  const emit::EmittedCode code(b);
-  emit(Code{b, f->getArg(0), f->getArg(1), f->getArg(2)});
-  emit::replace_by_copies(b, code);
-  b.CreateRetVoid();
-  verify_module(module);
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  f->print(stream);
-  return text;
+  CopyCode c;
+  const emit::EmittedCode code(c.b);
+  emit(c);
+  emit::replace_by_copies(c.b, code);
+  return c.finished();
 }
 
 size_t copies_in(const std::string& text, const std::string& which) {
@@ -62,7 +40,7 @@ TEST(AsyncCopies, AreAsWideAsBothAlignmentsAllow) {
   for (const uint64_t from : {4u, 8u, 16u})
     for (const uint64_t to : {4u, 8u, 16u}) {
       const std::string text =
-          left_of([&](const Code& c) { c.store(c.load(c.floats(4), from), to); });
+          left_of([&](CopyCode& c) { c.store(c.load(c.floats(4), from), to); });
       const uint64_t bytes = std::min(from, to);
       EXPECT_EQ(copies_in(text, (bytes == 16 ? "cg" : "ca") + std::string(".shared.global.") +
                                     std::to_string(bytes)),
@@ -74,7 +52,7 @@ TEST(AsyncCopies, AreAsWideAsBothAlignmentsAllow) {
 }
 
 std::string left_of_elements(uint64_t align, bool masked) {
-  return left_of([=](const Code& c) {
+  return left_of([=](CopyCode& c) {
     Value* loaded =
         masked ? emit::load_where(c.b, c.floats(4), c.from, llvm::Align(align), c.condition)
                : c.load(c.floats(4), align);
@@ -103,19 +81,19 @@ TEST(AsyncCopies, WhatOneLoadBringsForSeveralStoresGoesThroughRegisters) {
 
 // Zeros where a condition does not hold, for all lanes or for each.
 TEST(AsyncCopies, AConditionSaysHowMuchIsRead) {
-  const std::string all = left_of([](const Code& c) {
+  const std::string all = left_of([](CopyCode& c) {
     c.store(emit::load_where(c.b, c.floats(4), c.from, llvm::Align(16), c.condition), 16);
   });
   EXPECT_EQ(copies_in(all, "cg.shared.global.16.s"), 1u) << all;
   EXPECT_NE(all.find("select i1 %2, i32 16, i32 0"), std::string::npos) << all;
-  const std::string lanes = left_of([](const Code& c) {
+  const std::string lanes = left_of([](CopyCode& c) {
     Value* mask = c.b.CreateVectorSplat(4, c.b.getTrue());
     mask = c.b.CreateInsertElement(mask, c.condition, uint64_t{3});
     Value* zero = llvm::Constant::getNullValue(c.floats(4));
     c.store(c.b.CreateMaskedLoad(c.floats(4), c.from, llvm::Align(16), mask, zero), 16);
   });
   EXPECT_EQ(copies_in(lanes, "ca.shared.global.4.s"), 4u) << lanes;
-  const std::string select = left_of([](const Code& c) {
+  const std::string select = left_of([](CopyCode& c) {
     Value* zero = llvm::Constant::getNullValue(c.b.getFloatTy());
     c.store(c.b.CreateSelect(c.condition, c.load(c.b.getFloatTy(), 4), zero), 4);
   });
@@ -124,18 +102,17 @@ TEST(AsyncCopies, AConditionSaysHowMuchIsRead) {
 
 TEST(AsyncCopies, WhatIsComputedStays) {
   for (const std::string& text : {
-           left_of([](const Code& c) {
+           left_of([](CopyCode& c) {
              Value* loaded = c.load(c.b.getFloatTy(), 4);
              c.store(c.b.CreateFAdd(loaded, loaded), 4);
            }),
-           left_of([](const Code& c) { c.store(c.load(c.b.getInt16Ty(), 2), 2); }),
-           left_of([](const Code& c) {
+           left_of([](CopyCode& c) { c.store(c.load(c.b.getInt16Ty(), 2), 2); }),
+           left_of([](CopyCode& c) {
              auto* halves = llvm::FixedVectorType::get(c.b.getHalfTy(), 4);
              c.store(c.load(halves, 2), 8);
            }),
-           left_of(
-               [](const Code& c) { c.store(llvm::Constant::getNullValue(c.b.getFloatTy()), 4); }),
-           left_of([](const Code& c) {  // one, where a condition does not hold
+           left_of([](CopyCode& c) { c.store(llvm::Constant::getNullValue(c.b.getFloatTy()), 4); }),
+           left_of([](CopyCode& c) {  // one, where a condition does not hold
              Value* one = llvm::ConstantFP::get(c.b.getFloatTy(), 1);
              c.store(c.b.CreateSelect(c.condition, c.load(c.b.getFloatTy(), 4), one), 4);
            }),
@@ -147,28 +124,22 @@ TEST(AsyncCopies, WhatIsComputedStays) {
 
 // Two elements of a half type are the least that a copy moves.
 TEST(AsyncCopies, HalvesAreCopiedInPairs) {
-  const std::string text = left_of([](const Code& c) {
-    c.store(c.load(llvm::FixedVectorType::get(c.b.getHalfTy(), 8), 16), 16);
-  });
+  const std::string text = left_of(
+      [](CopyCode& c) { c.store(c.load(llvm::FixedVectorType::get(c.b.getHalfTy(), 8), 16), 16); });
   EXPECT_EQ(copies_in(text, "cg.shared.global.16"), 1u) << text;
 }
 
 TEST(AsyncCopies, WhatWasThereBeforeStays) {
-  llvm::LLVMContext context;
-  llvm::Module module("copies", context);
-  llvm::IRBuilder<> b(context);
-  auto* type = llvm::FunctionType::get(b.getVoidTy(), {b.getPtrTy(1), b.getPtrTy(3)}, false);
-  llvm::Function* f = llvm::Function::Create(type, llvm::Function::ExternalLinkage, "f", module);
-  b.SetInsertPoint(llvm::BasicBlock::Create(context, "entry", f));
-  b.CreateStore(b.CreateLoad(b.getFloatTy(), f->getArg(0)), f->getArg(1));
-  const emit::EmittedCode code(b);
-  llvm::BasicBlock* next = llvm::BasicBlock::Create(context, "next", f);
-  b.CreateBr(next);
-  b.SetInsertPoint(next);
-  b.CreateStore(b.CreateLoad(b.getFloatTy(), f->getArg(0)), f->getArg(1));
-  emit::replace_by_copies(b, code);
-  b.CreateRetVoid();
-  EXPECT_TRUE(llvm::isa<llvm::StoreInst>(*std::next(f->getEntryBlock().begin())));
+  CopyCode c;
+  c.store(c.load(c.b.getFloatTy(), 4), 4);
+  const emit::EmittedCode code(c.b);
+  llvm::BasicBlock* next = c.block("next");
+  c.b.CreateBr(next);
+  c.b.SetInsertPoint(next);
+  c.store(c.load(c.b.getFloatTy(), 4), 4);
+  emit::replace_by_copies(c.b, code);
+  c.b.CreateRetVoid();
+  EXPECT_TRUE(llvm::isa<llvm::StoreInst>(*std::next(c.f->getEntryBlock().begin())));
   EXPECT_EQ(next->size(), 2u) << "the copy and the end";
 }
 

@@ -3,35 +3,21 @@
 
 #include <gtest/gtest.h>
 
-#include <llvm/IR/IRBuilder.h>
-#include <llvm/IR/Module.h>
-
-#include "tests/rooms.hpp"
+#include "tests/jit/emit/ir/gpu_function.hpp"
 
 namespace adjit::testing {
 namespace {
 
-struct CodeInFunction {
-  llvm::LLVMContext context;
-  llvm::Module module{"code", context};
-  llvm::IRBuilder<> b{context};
-  llvm::Function* f = llvm::Function::Create(
-      llvm::FunctionType::get(b.getVoidTy(), {b.getPtrTy(3), b.getPtrTy(1), b.getInt1Ty()}, false),
-      llvm::Function::ExternalLinkage, "f", module);
-
-  CodeInFunction() { b.SetInsertPoint(block("entry")); }
-  llvm::BasicBlock* block(const char* name) { return llvm::BasicBlock::Create(context, name, f); }
-  llvm::StoreInst* store(unsigned argument = 0) {
-    return b.CreateStore(b.getInt32(1), f->getArg(argument));
-  }
+struct StoringCode : GpuFunction {
+  llvm::StoreInst* store() { return b.CreateStore(b.getInt32(1), to); }
 };
 
 TEST(EmittedCode, IsWhatCameSince) {
-  CodeInFunction e;
+  StoringCode e;
   const llvm::StoreInst* before = e.store();
   const emit::EmittedCode code(e.b);
   llvm::StoreInst* here = e.store();
-  const llvm::StoreInst* elsewhere = e.store(1);
+  const llvm::StoreInst* elsewhere = e.b.CreateStore(e.b.getInt32(1), e.from);
   llvm::BasicBlock* next = e.block("next");
   e.b.CreateBr(next);
   e.b.SetInsertPoint(next);
@@ -46,7 +32,7 @@ TEST(EmittedCode, IsWhatCameSince) {
 }
 
 TEST(EmittedCode, BeginsWithItsBlockWhereThatIsEmpty) {
-  CodeInFunction e;
+  StoringCode e;
   const emit::EmittedCode code(e.b);
   llvm::StoreInst* here = e.store();
   EXPECT_TRUE(code.contains(*here));
@@ -54,7 +40,7 @@ TEST(EmittedCode, BeginsWithItsBlockWhereThatIsEmpty) {
 }
 
 TEST(EmittedCode, LoopsRepeatTheirBlocks) {
-  CodeInFunction e;
+  StoringCode e;
   const emit::EmittedCode code(e.b);
   llvm::BasicBlock *loop = e.block("loop"), *inner = e.block("inner"), *after = e.block("after");
   llvm::BasicBlock* entry = e.b.GetInsertBlock();
@@ -62,7 +48,7 @@ TEST(EmittedCode, LoopsRepeatTheirBlocks) {
   e.b.SetInsertPoint(loop);
   e.b.CreateBr(inner);
   e.b.SetInsertPoint(inner);
-  e.b.CreateCondBr(e.f->getArg(2), loop, after);
+  e.b.CreateCondBr(e.condition, loop, after);
   e.b.SetInsertPoint(after);
   EXPECT_FALSE(code.repeats(*entry));
   EXPECT_TRUE(code.repeats(*loop));

@@ -7,12 +7,8 @@
 #include <string>
 #include <vector>
 
-#include <llvm/IR/IRBuilder.h>
-#include <llvm/IR/Module.h>
-#include <llvm/Support/raw_ostream.h>
-
-#include "jit/cpu/object.hpp"
 #include "tests/jit/emit/emitted_program.hpp"
+#include "tests/jit/emit/ir/gpu_function.hpp"
 #include "tests/rooms.hpp"
 
 namespace adjit::testing {
@@ -20,23 +16,18 @@ namespace {
 
 using llvm::Value;
 
-struct LateCode {
-  llvm::IRBuilder<>& b;
-  llvm::Function* f;
-  Value *from, *to, *condition, *index;  // global memory, shared memory, i1, i64
-
-  Value* load(uint64_t lanes = 1) const {
+struct LateCode : GpuFunction {
+  Value* load(uint64_t lanes = 1) {
     llvm::Type* type = b.getFloatTy();
     if (lanes > 1) type = llvm::FixedVectorType::get(type, static_cast<unsigned>(lanes));
     return b.CreateAlignedLoad(type, from, llvm::Align(4 * lanes));
   }
-  void store(Value* value, uint64_t element = 0) const {
+  void store(Value* value, uint64_t element = 0) {
     Value* to_here = b.CreateInBoundsGEP(b.getFloatTy(), to, index);
     b.CreateStore(value, b.CreateConstInBoundsGEP1_64(b.getFloatTy(), to_here, element));
   }
-  void where(Value* holds, const std::function<void()>& inside) const {
-    llvm::BasicBlock* then = llvm::BasicBlock::Create(b.getContext(), "then", f);
-    llvm::BasicBlock* after = llvm::BasicBlock::Create(b.getContext(), "after", f);
+  void where(Value* holds, const std::function<void()>& inside) {
+    llvm::BasicBlock *then = block("then"), *after = block("after");
     b.CreateCondBr(holds, then, after);
     b.SetInsertPoint(then);
     inside();
@@ -46,27 +37,16 @@ struct LateCode {
 };
 
 // The code, then a call of "work", then what was put off, as the instructions of a function.
-std::string put_off(const std::function<void(const LateCode&)>& emit) {
-  llvm::LLVMContext context;
-  llvm::Module module("late", context);
-  llvm::IRBuilder<> b(context);
-  auto* type = llvm::FunctionType::get(
-      b.getVoidTy(), {b.getPtrTy(1), b.getPtrTy(3), b.getInt1Ty(), b.getInt64Ty()}, false);
-  llvm::Function* f = llvm::Function::Create(type, llvm::Function::ExternalLinkage, "f", module);
-  b.SetInsertPoint(llvm::BasicBlock::Create(context, "entry", f));
-  emit::LateStores late(b);
-  const LateCode all{b, f, f->getArg(0), f->getArg(1), f->getArg(2), f->getArg(3)};
-  const emit::EmittedCode code(b);
-  emit(all);
+std::string put_off(const std::function<void(LateCode&)>& emit) {
+  LateCode c;
+  emit::LateStores late(c.b);
+  const emit::EmittedCode code(c.b);
+  emit(c);
   late.take(code);
-  b.CreateCall(module.getOrInsertFunction("work", llvm::FunctionType::get(b.getVoidTy(), false)));
+  c.b.CreateCall(
+      c.module.getOrInsertFunction("work", llvm::FunctionType::get(c.b.getVoidTy(), false)));
   late.emit();
-  b.CreateRetVoid();
-  verify_module(module);
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  f->print(stream);
-  return text;
+  return c.finished();
 }
 
 // Whether all of these follow the work, or come before it.
@@ -75,7 +55,7 @@ bool behind_work(const std::string& text, const std::string& what) {
 }
 
 TEST(LateStores, AreBehindTheWorkAndTheirLoadsBeforeIt) {
-  const std::string text = put_off([](const LateCode& c) {
+  const std::string text = put_off([](LateCode& c) {
     Value* loaded = c.load(4);
     for (uint64_t lane = 0; lane < 4; ++lane)
       c.store(c.b.CreateExtractElement(loaded, lane), 32 * lane);
@@ -88,7 +68,7 @@ TEST(LateStores, AreBehindTheWorkAndTheirLoadsBeforeIt) {
 }
 
 TEST(LateStores, WhatIsComputedOfLoadsIsComputedLate) {
-  const std::string text = put_off([](const LateCode& c) {
+  const std::string text = put_off([](LateCode& c) {
     Value* loaded = c.load();
     c.store(c.b.CreateFMul(loaded, loaded));
   });
@@ -98,7 +78,7 @@ TEST(LateStores, WhatIsComputedOfLoadsIsComputedLate) {
 }
 
 TEST(LateStores, HappenWhereTheCodeHadThem) {
-  const std::string some = put_off([](const LateCode& c) {
+  const std::string some = put_off([](LateCode& c) {
     c.where(c.condition, [&] { c.store(c.load()); });
     c.store(c.load(), 1);
   });
@@ -109,7 +89,7 @@ TEST(LateStores, HappenWhereTheCodeHadThem) {
 }
 
 TEST(LateStores, LoadsUnderMasksAreLoads) {
-  const std::string text = put_off([](const LateCode& c) {
+  const std::string text = put_off([](LateCode& c) {
     auto* one = llvm::FixedVectorType::get(c.b.getFloatTy(), 1);
     Value* mask = c.b.CreateBitCast(c.condition, llvm::FixedVectorType::get(c.b.getInt1Ty(), 1));
     Value* loaded =
@@ -122,14 +102,13 @@ TEST(LateStores, LoadsUnderMasksAreLoads) {
 
 TEST(LateStores, WhatWaitsForNoLoadStays) {
   const std::string text =
-      put_off([](const LateCode& c) { c.store(llvm::ConstantFP::get(c.b.getFloatTy(), 0)); });
+      put_off([](LateCode& c) { c.store(llvm::ConstantFP::get(c.b.getFloatTy(), 0)); });
   EXPECT_FALSE(behind_work(text, "store float")) << text;
 }
 
 TEST(LateStores, ThoseInLoopsStay) {
-  const std::string text = put_off([](const LateCode& c) {
-    llvm::BasicBlock* loop = llvm::BasicBlock::Create(c.b.getContext(), "loop", c.f);
-    llvm::BasicBlock* after = llvm::BasicBlock::Create(c.b.getContext(), "after", c.f);
+  const std::string text = put_off([](LateCode& c) {
+    llvm::BasicBlock *loop = c.block("loop"), *after = c.block("after");
     c.b.CreateBr(loop);
     c.b.SetInsertPoint(loop);
     c.store(c.load());
@@ -141,7 +120,7 @@ TEST(LateStores, ThoseInLoopsStay) {
 
 // 32 registers are kept, and no more.
 TEST(LateStores, AThreadKeepsSomeRegisters) {
-  const std::string text = put_off([](const LateCode& c) {
+  const std::string text = put_off([](LateCode& c) {
     for (uint64_t k = 0; k < 12; ++k) {
       Value* loaded = c.load(4);
       for (uint64_t lane = 0; lane < 4; ++lane)
@@ -154,7 +133,7 @@ TEST(LateStores, AThreadKeepsSomeRegisters) {
 }
 
 TEST(LateStores, OfNothingAreNone) {
-  const std::string text = put_off([](const LateCode&) {});
+  const std::string text = put_off([](LateCode&) {});
   EXPECT_EQ(occurrences(text, "store"), 0u) << text;
 }
 
