@@ -89,6 +89,10 @@ TEST(GpuProducts, ASumOfAnyRankAndWhatIsDoneToIt) {
         "def f(float(3, 17, 18) a, float(3, 19, 18) b) -> (y) {\n"
         "  y(i, j, s) +=! a(s, i, k) * b(s, j, k)\n}"})
     EXPECT_TRUE(is_right_in_tiles(parse_graph(text)));
+  EXPECT_FALSE(is_right_in_tiles(
+      parse_graph("def f(float(2, 9, 3, 16) a, float(2, 3, 16, 20) b) -> (y) {\n"
+                  "  y(s, i, h, j) +=! exp(a(s, i, h, k)) * 0.5 * b(s, h, k, j)\n}")))
+      << "no tile has as few rows";
 }
 
 }  // namespace

@@ -5,13 +5,17 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 
+#include "autosched/analysis/shared_buffers.hpp"
 #include "autosched/lower/initial_program.hpp"
+#include "autosched/moves/moves.hpp"
 #include "autosched/search/scheduler.hpp"
 #include "runtime/graph/parse/text_module.hpp"
 #include "tests/autosched/programs.hpp"
 #include "tests/jit/emit/emitted_function.hpp"
 #include "tests/jit/emit/emitted_program.hpp"
+#include "tests/jit/emit/emulated_program.hpp"
 #include "tests/rooms.hpp"
 #include "tests/runtime/graph/random_graph.hpp"
 
@@ -106,6 +110,105 @@ TEST(Kernel, FunctionsTellTheWidthOfTheirVectors) {
               std::to_string(bits));
     EXPECT_TRUE(function->doesNotThrow());
   }
+}
+
+// Of a GPU's kernel, the tensors of which its function says that nobody writes them meanwhile.
+std::vector<std::string> read_only(const Program& program, size_t kernel) {
+  const EmittedKernel emitted =
+      emit_kernel(program, kernel, layouts_of(program), gpu_features(), "k");
+  const llvm::Function* function = emitted.module->getFunction("k");
+  std::vector<std::string> names;
+  for (unsigned k = 0; k < function->arg_size(); ++k) {
+    EXPECT_FALSE(function->getArg(k)->hasAttribute(llvm::Attribute::ReadOnly))
+        << "LLVM crashes on loads through the texture cache";
+    if (function->getArg(k)->hasNoAliasAttr())
+      names.push_back(program.graph.info(emitted.tensors[k]).name);
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
+TEST(Kernel, SaysWhatAGpuOnlyReads) {
+  using Names = std::vector<std::string>;
+  const Program map = initial_program(
+      parse_graph("def main(float(8) x, float(8) z) -> (y, w) {\n y(i) = x(i) * z(i)\n w(i) = "
+                  "y(i) + x(i)\n}"),
+      GpuMachine{});
+  EXPECT_EQ(read_only(map, 0), (Names{"x", "z"}));
+  EXPECT_EQ(read_only(map, 1), (Names{"x", "y"})) << "an earlier kernel has written it";
+  const Program scatter = initial_program(
+      parse_graph("def main(float(8) x, float(6) g, int64(6) k) -> (s) {\n y(i) = x(i) * 2.0\n"
+                  " scatter float(8) s(k(i)) +=[clip] g(i) from y where i in 0:6\n}"),
+      GpuMachine{});
+  const std::vector<uint32_t> buffers = shared_buffers(scatter);
+  const auto tensor = [&](const char* name) {
+    return std::ranges::find(scatter.graph.tensors, name, &TensorInfo::name) -
+           scatter.graph.tensors.begin();
+  };
+  ASSERT_EQ(buffers[static_cast<size_t>(tensor("s"))], buffers[static_cast<size_t>(tensor("y"))]);
+  EXPECT_EQ(read_only(scatter, 0), (Names{"x"}));
+  EXPECT_EQ(read_only(scatter, 1), (Names{"g", "k"})) << "it goes on in the buffer of y";
+}
+
+// Scatters whose points read what they start from go on in a copy of it.
+TEST(Kernel, SaysThatAScattersStartIsOnlyReadWhereItIsCopied) {
+  using Names = std::vector<std::string>;
+  const Program p = initial_program(
+      parse_graph("def main(float(8) x, int64(6) k) -> (s) {\n y(i) = x(i) * 2.0\n"
+                  " scatter float(8) s(k(i)) +=[clip] y(i) from y where i in 0:6\n}"),
+      GpuMachine{});
+  ASSERT_EQ(p.kernels.size(), 3u);
+  EXPECT_EQ(read_only(p, 1), (Names{"y"}));
+  EXPECT_EQ(read_only(p, 2), (Names{"k", "y"}));
+}
+
+TEST(Kernel, SaysThatWhatLiesInPlaceOfAnotherTensorIsOnlyRead) {
+  using Names = std::vector<std::string>;
+  const Program p = alias_reshape(
+      initial_program(parse_graph("def main(float(6) x) -> (z) {\n c(i) = x(i) * 2.0\n"
+                                  " y(i, j) = c(3 * i + j) where i in 0:2, j in 0:3\n"
+                                  " z(i, j) = y(i, j) + c(j)\n}"),
+                      GpuMachine{}),
+      1);
+  ASSERT_EQ(p.kernels.size(), 2u);
+  EXPECT_EQ(read_only(p, 0), (Names{"x"}));
+  EXPECT_EQ(read_only(p, 1), (Names{"c", "y"})) << "of one buffer, which an earlier kernel wrote";
+}
+
+// Of a kernel's blocks: what the assembler is told of their threads and of how many have room.
+std::map<std::string, int64_t> limits_of(const Program& program) {
+  const EmittedKernel emitted = emit_kernel(program, 0, layouts_of(program), gpu_features(), "k");
+  std::map<std::string, int64_t> limits;
+  const llvm::NamedMDNode* all = emitted.module->getNamedMetadata("nvvm.annotations");
+  for (unsigned n = 0; all != nullptr && n < all->getNumOperands(); ++n) {
+    const llvm::MDNode& one = *all->getOperand(n);
+    EXPECT_EQ(llvm::mdconst::extract<llvm::Function>(one.getOperand(0)),
+              emitted.module->getFunction("k"));
+    limits[llvm::cast<llvm::MDString>(one.getOperand(1))->getString().str()] =
+        llvm::mdconst::extract<llvm::ConstantInt>(one.getOperand(2))->getSExtValue();
+  }
+  return limits;
+}
+
+TEST(Kernel, LimitsTheRegistersOfBlocks) {
+  using Limits = std::map<std::string, int64_t>;
+  const Graph graph = parse_graph(
+      "def main(float(4, 1024) x) -> (s) { s(i) +=! x(i, r) where i in 0:4, r in "
+      "0:1024 }");
+  const Program alone = parallel(initial_program(graph, GpuMachine{}), 0, 1);
+  EXPECT_EQ(limits_of(alone), Limits{}) << "threads by themselves are in blocks of any size";
+  for (const int64_t count : {32, 256, 512, 1024}) {
+    const Program p = parallel(threads(initial_program(graph, GpuMachine{}), 0, 1, count), 0, 1);
+    Limits wanted{{"maxntidx", count}};
+    if (count <= 256) wanted["minctasm"] = 2;
+    EXPECT_EQ(limits_of(p), wanted) << "128 registers of a thread";
+  }
+  const auto in_memory = [&](int64_t bytes) {
+    return limits_of(parallel(
+        threads(initial_program(graph, GpuMachine{.shared_bytes = bytes}), 0, 1, 256), 0, 1));
+  };
+  EXPECT_EQ(in_memory(4 << 10)["minctasm"], 2);
+  EXPECT_EQ(in_memory(2 << 10).count("minctasm"), 0u) << "no shared memory for a second block";
 }
 
 // The same program twice is the same text: caches compare bytes.
