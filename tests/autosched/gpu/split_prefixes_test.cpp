@@ -16,10 +16,12 @@ Graph prefix_of_rows(int64_t rows, int64_t length, const std::string& by = "+") 
                      "=! x(i, r) where i in 0:" + m + ", j in 0:" + n + ", r in 0:" + n +
                      ", r <= j }");
 }
-Graph prefix_of_columns(int64_t length, int64_t width) {
+Graph prefix_of_columns(int64_t length, int64_t width, const std::string& by = "+",
+                        const std::string& row = "r <= i") {
   const std::string n = std::to_string(length), m = std::to_string(width);
-  return parse_graph("def f(float(" + n + ", " + m + ") x) -> (y) { y(i, j) +=! x(r, j) " +
-                     "where i in 0:" + n + ", j in 0:" + m + ", r in 0:" + n + ", r <= i }");
+  return parse_graph("def f(float(" + n + ", " + m + ") x) -> (y) { y(i, j) " + by +
+                     "=! x(r, j) where i in 0:" + n + ", j in 0:" + m + ", r in 0:" + n + ", " +
+                     row + " }");
 }
 
 Program in_chunks(const Graph& graph, const GpuMachine& machine = kTwoSmall) {
@@ -60,6 +62,16 @@ TEST(SplitPrefixes, ColumnsHaveLongChunks) {
   EXPECT_EQ(walks_of(in_chunks(prefix_of_columns(2048, 32))), "[8] 32 ; 8 [256] 32 ");
   EXPECT_EQ(walks_of(in_chunks(prefix_of_columns(256, 2))), "[16] 2 ; 16 [16] 2 ")
       << "16 points at least";
+}
+
+TEST(SplitPrefixes, MeanTheGraph) {
+  for (const std::string row : {"r <= i", "r < i", "r >= i", "r > i"}) {
+    const Graph columns = prefix_of_columns(256, 2, "+", row),
+                prime = prefix_of_columns(257, 2, "max", row);
+    EXPECT_EQ(walks_of(in_chunks(columns)), "[16] 2 ; 16 [16] 2 ");
+    EXPECT_EQ(walks_of(in_chunks(prime)), "[17] 2 ; 17 [16] 2 ") << "the last one is shorter";
+    for (const Graph& graph : {columns, prime}) expect_faithful(in_chunks(graph), graph);
+  }
 }
 
 TEST(SplitPrefixes, OthersAreLeft) {

@@ -60,6 +60,21 @@ TEST(SplitReductions, WinnersOfPartsAreOnesOfParts) {
   EXPECT_EQ(split(graph, kMiddle), "4 6144 ; 4 ; ");
 }
 
+// Those that no tile of a product serves: a thread computes several results of a part, 16 here
+// since each operand is read 16 times.
+TEST(SplitReductions, ContractionsArePartsOfTiles) {
+  const auto shortest_path = [](int64_t terms) {
+    const std::string k = std::to_string(terms);
+    return parse_graph("def f(double(16, " + k + ") x, double(" + k +
+                       ", 16) w) -> (y) { y(i, j) min=! x(i, r) + w(r, j) }");
+  };
+  EXPECT_EQ(split(shortest_path(8192), {.multiprocessors = 4}), "2 16 16 4096 ; 16 16 2 ");
+  EXPECT_EQ(split(shortest_path(8209), {.multiprocessors = 4}), "2 16 16 4105 ; 16 16 2 ")
+      << "a prime number";
+  EXPECT_EQ(split(shortest_path(4099), {.multiprocessors = 4}), "16 16 4099 ") << "short";
+  EXPECT_EQ(split(shortest_path(8192), kMiddle), "16 16 8192 ") << "results are tiles enough";
+}
+
 TEST(SplitReductions, ShortOnesAreLeft) {
   EXPECT_EQ(split(total_graph(10, 50), kMiddle), "10 50 ");
 }

@@ -8,6 +8,7 @@
 #include "autosched/gpu/cost/cost.hpp"
 #include "autosched/search/scheduler.hpp"
 #include "runtime/graph/parse/text_module.hpp"
+#include "runtime/graph/print/printer.hpp"
 #include "tests/autosched/gpu/machines.hpp"
 #include "tests/autosched/programs.hpp"
 #include "tests/autosched/same_results.hpp"
@@ -84,8 +85,13 @@ TEST(GpuPrograms, AreSearchedAndRepeated) {
   EXPECT_GT(random_candidates(graph, gpu, 4, 1).size(), 1u);
 }
 
+struct AnswerCount {
+  size_t made = 0, refused = 0;
+};
+
 // Each option of each decision by itself, and what the moves of it give again.
-void expect_every_answer_right(const Graph& graph, const GpuMachine& machine) {
+AnswerCount expect_every_answer_right(const Graph& graph, const GpuMachine& machine) {
+  AnswerCount count;
   GpuPrograms programs(graph, machine);
   const Priced start = programs.start();
   for (const Offer& offer : start.offers)
@@ -93,19 +99,27 @@ void expect_every_answer_right(const Graph& graph, const GpuMachine& machine) {
       const Wanted wanted = changed(start, offer, option);
       SCOPED_TRACE(wanted.changes);
       const Priced* const priced = programs.price(wanted);
-      if (priced == nullptr) continue;  // refused
+      ++(priced == nullptr ? count.refused : count.made);
+      if (priced == nullptr) continue;
       const Program program = programs.program(priced->candidate);
       EXPECT_EQ(print(replay(graph, program.moves_json, program.target)), print(program));
       testing::expect_same_results(graph, program, 1);
     }
+  return count;
 }
 
 TEST(GpuPrograms, EveryAnswerMeansTheGraph) {
+  size_t made = 0;
   for (const Graph& graph :
        {softmax_graph(9, 40), matmul_graph(33, 65, 48), layer_graph(32, 48, 40),
         total_graph(60, 50), column_sum_graph(600, 64), prefix_graph(2, 300),
         table_graph(300, 20, 4), chain(3, 1200), matmul_graph(16, 16, 2048), two_sums_graph(9, 40)})
-    expect_every_answer_right(graph, kSmallGpu);
+    for (const GpuMachine& machine : {kSmallGpu, kSlowGpu}) {
+      const AnswerCount count = expect_every_answer_right(graph, machine);
+      made += count.made;
+      EXPECT_EQ(count.refused, 0u) << print(graph);
+    }
+  EXPECT_GE(made, 45u);
 }
 
 // Sorted, they have places behind all rows: what they would read is out of range.
@@ -119,7 +133,8 @@ TEST(GpuPrograms, PointsOutsideAScattersDomainReadNothing) {
 
 TEST(GpuPrograms, EveryAnswerMeansRandomGraphs) {
   for (uint64_t seed = 1; seed <= testing::fuzz_cases(12); ++seed)
-    expect_every_answer_right(testing::random_graph(seed), kSmallGpu);
+    for (const GpuMachine& machine : {kSmallGpu, kSlowGpu})
+      expect_every_answer_right(testing::random_graph(seed), machine);
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// tests/autosched/moves/gather_reduce_test.cpp -- sums over rows that data names, first of rows.
+// tests/autosched/moves/scatter/gather_reduce_test.cpp -- sums over rows that data names, first of
+// rows.
 #include "autosched/analysis/reads/indexed_vectors.hpp"
 #include "autosched/moves/moves.hpp"
 #include "tests/autosched/indexed_rows.hpp"

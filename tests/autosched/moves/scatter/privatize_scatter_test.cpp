@@ -1,5 +1,5 @@
-// tests/autosched/moves/privatize_scatter_test.cpp -- parts of a scatter that do not share an
-// element.
+// tests/autosched/moves/scatter/privatize_scatter_test.cpp -- parts of a scatter that do not share
+// an element.
 #include "autosched/moves/moves.hpp"
 #include "runtime/graph/parse/text_module.hpp"
 #include "tests/autosched/programs.hpp"

@@ -1,5 +1,5 @@
-// tests/autosched/moves/scatter_accumulate_test.cpp -- scatters into rows that data names, a row at
-// a time.
+// tests/autosched/moves/scatter/scatter_accumulate_test.cpp -- scatters into rows that data names,
+// a row at a time.
 #include "autosched/analysis/reads/indexed_vectors.hpp"
 #include "autosched/moves/moves.hpp"
 #include "tests/autosched/indexed_rows.hpp"

@@ -1,5 +1,5 @@
-// tests/autosched/moves/scatter_layout_test.cpp -- scatters into arrays that have another dimension
-// innermost.
+// tests/autosched/moves/scatter/scatter_layout_test.cpp -- scatters into arrays that have another
+// dimension innermost.
 #include "autosched/moves/moves.hpp"
 #include "runtime/graph/parse/text_module.hpp"
 #include "runtime/graph/print/printer.hpp"
