@@ -40,9 +40,8 @@ constexpr Meaning kMeanings[] = {
     {result::kInvalidContext, ErrorCode::Device, true, kDestroyed},
     {result::kNoBinary, ErrorCode::Compile, false, "the code is not for this GPU"},
     {result::kInvalidHandle, ErrorCode::Device, false,
-     "the stream is none of this GPU's: it is another GPU's, or was destroyed; give a stream of "
-     "the "
-     "GPU where the arrays lie"},
+     "something that adjit made on the GPU is gone: other code of this process may have destroyed "
+     "the context (cudaDeviceReset); do without that call, and start a new process"},
     {result::kUncorrectableMemory, ErrorCode::Device, true, kAfterFault},
     {result::kUncorrectableLink, ErrorCode::Device, true, kAfterFault},
     {result::kContained, ErrorCode::Device, true, kAfterFault},

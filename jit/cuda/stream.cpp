@@ -114,7 +114,13 @@ void synchronize(const CurrentContext& current) {
 
 unsigned long long id_of(const CurrentContext& current, StreamHandle stream) {
   unsigned long long id = 0;
-  current.require(current.driver().stream_id(stream, &id), "cuStreamGetId");
+  const Result result = current.driver().stream_id(stream, &id);
+  if (result == result::kInvalidHandle && stream != nullptr)
+    throw Error(ErrorCode::Device,
+                "cuStreamGetId failed with " + describe(current.driver(), result) +
+                    "; the stream is none of this GPU's: it is another GPU's, or was destroyed; "
+                    "give a stream of the GPU where the arrays lie");
+  current.require(result, "cuStreamGetId");
   return id;
 }
 

@@ -81,7 +81,8 @@ void synchronize(const CurrentContext& current, StreamHandle stream);
 /// The same of all streams of the context.
 void synchronize(const CurrentContext& current);
 
-/// A number that no other stream of the process has or had.
+/// A number that no other stream of the process has or had. ErrorCode::Device for one of another
+/// GPU, or that was destroyed.
 unsigned long long id_of(const CurrentContext& current, StreamHandle stream);
 /// Whether what goes into the stream becomes a graph instead of being done.
 bool is_captured(const CurrentContext& current, StreamHandle stream);

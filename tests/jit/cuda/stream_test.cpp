@@ -131,6 +131,24 @@ TEST_F(Streams, EveryFailureIsAnErrorThatNamesTheCall) {
   fails("cuEventCreate", "cuEventCreate", [&] { const Event made(context); });
 }
 
+// Of the default stream, it is not what was given.
+TEST_F(Streams, AStreamOfAnotherGpuIsTheCallersToChange) {
+  const CurrentContext current(context);
+  const Stream stream(context);
+  const auto said = [&](StreamHandle handle) -> std::string {
+    fake.fail("cuStreamGetId", result::kInvalidHandle);
+    try {
+      id_of(current, handle);
+      return "";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::Device);
+      return error.what();
+    }
+  };
+  EXPECT_NE(said(stream.handle()).find("give a stream of the GPU"), std::string::npos);
+  EXPECT_EQ(said(nullptr).find("give a stream"), std::string::npos);
+}
+
 TEST_F(Streams, MoreBlocksThanAGpuTakesAreRefused) {
   const CurrentContext current(context);
   EXPECT_THROW(launch(current, {nullptr, {int64_t{1} << 31, 128}, nullptr}, nullptr), Error);
