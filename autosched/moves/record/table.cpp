@@ -308,8 +308,7 @@ constexpr MoveRow kMoves[] = {
     {"split_points",
      "",
      "Computes each point of an output axis of a sum by a stage of its own, over the terms that "
-     "the "
-     "point has. A stage behind them puts the results together.",
+     "the point has. A stage behind them puts the results together.",
      {{{"stage", "a sum, by name"}, {"axis", "an output axis of up to 4 points, by number"}}},
      [](Program& p, const MoveEntry& e) {
        const size_t stage = e.stage("stage"), axis = e.axis("axis", stage);

@@ -20,25 +20,31 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// C11, 6.4.1, but for those that begin with _; a program's main function, and macros of headers.
-constexpr std::array<std::string_view, 37> kKeywords{
-    "auto",   "break",    "case",   "char",   "const",    "continue", "default", "do",
-    "double", "else",     "enum",   "extern", "float",    "for",      "goto",    "if",
-    "inline", "int",      "long",   "main",   "register", "restrict", "return",  "short",
-    "signed", "sizeof",   "static", "struct", "switch",   "typedef",  "union",   "unsigned",
-    "void",   "volatile", "while",  "NULL",   "errno"};
+// What neither C nor C++, which may include the header, lets a function be called: keywords of C11,
+// 6.4.1, but for those that begin with _; those that C++20 has besides; a program's main function;
+// macros of headers.
+constexpr std::string_view kTakenNames =
+    " auto break case char const continue default do double else enum extern float for goto if "
+    "inline int long register restrict return short signed sizeof static struct switch "
+    "typedef union unsigned void volatile while alignas alignof and and_eq asm bitand bitor "
+    "bool catch char8_t char16_t char32_t class co_await co_return co_yield compl concept "
+    "const_cast consteval constexpr constinit decltype delete dynamic_cast explicit export "
+    "false friend mutable namespace new noexcept not not_eq nullptr operator or or_eq private "
+    "protected public reinterpret_cast requires static_assert static_cast template this "
+    "thread_local throw true try typeid typename using virtual wchar_t xor xor_eq main NULL "
+    "errno ";
 
 void require_identifier(const std::string& name) {
   const bool right =
       !name.empty() && !std::isdigit(static_cast<unsigned char>(name[0])) &&
       std::ranges::all_of(
           name, [](unsigned char c) { return c < 0x80 && (std::isalnum(c) || c == '_'); }) &&
-      std::ranges::find(kKeywords, name) == kKeywords.end();
+      kTakenNames.find(" " + name + " ") == std::string_view::npos;
   if (!right)
-    throw Error(ErrorCode::Invalid, "export: '" + name +
-                                        "' is no C identifier that is free; name the library "
-                                        "and its functions with letters, digits "
-                                        "and _");
+    throw Error(ErrorCode::Invalid,
+                "export: '" + name +
+                    "' is no C identifier that C and C++ leave free; name the library and its "
+                    "functions with letters, digits and _");
 }
 
 void write(const fs::path& path, std::string_view bytes) {

@@ -71,7 +71,8 @@ TEST(ExportLibrary, WritesItsFourFilesAndNoOther) {
 TEST(ExportLibrary, NamesThatAreNoIdentifiersAreRefusedBeforeAnythingIsWritten) {
   const ExportFolder folder;
   const ErrorCode invalid = ErrorCode::Invalid;
-  for (const char* name : {"", "1st", "a-b", "a b", "../up", "\xc3\xa4", "double", "main"}) {
+  for (const char* name :
+       {"", "1st", "a-b", "a b", "../up", "\xc3\xa4", "double", "main", "new", "co_await"}) {
     EXPECT_NE(refused(name, {"f"}, invalid, folder.path).find("no C identifier"),
               std::string::npos);
     EXPECT_NE(refused("l", {"f", name}, invalid, folder.path).find("no C identifier"),
