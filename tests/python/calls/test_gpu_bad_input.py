@@ -8,9 +8,7 @@ from test_gpu_calls import EMULATED, run
 @EMULATED
 def test_what_a_caller_gives_wrongly_is_named_with_a_way_out() -> None:
     run("""
-driver.fake_cuda_devices(2, 90)
-other = ctypes.c_void_p()
-driver.cuDevicePrimaryCtxRetain(ctypes.byref(other), 1)
+other = two_gpus()
 driver.cuCtxSetCurrent(other)
 stream = ctypes.c_void_p()
 assert driver.cuStreamCreate(ctypes.byref(stream), 1) == 0
@@ -47,4 +45,31 @@ driver.fake_cuda_devices(1, 75)
 said = error_of(lambda: aj.jit(lambda x: x + 1, target="cuda")(x))
 assert "compute capability 7.5" in said and 'the target "cpu"' in said, said
 np.testing.assert_array_equal(aj.jit(lambda x: x + 1)(x), x + 1)
+""")
+
+
+@EMULATED
+def test_arrays_of_the_gpu_that_cannot_take_their_result_are_named() -> None:
+    run("""
+two_gpus()
+f = aj.jit(lambda x: (x + 1, x * 2))
+there = OnGpu(x)
+fits = lambda: OnGpu(np.zeros((3, 4), np.float32))
+def refused(first, second):
+    return error_of(lambda: f(there, out=(first, second)))
+assert "ShapeError: " in refused(fits(), OnGpu(np.zeros((4, 3), np.float32)))
+assert "out[1] has shape (4, 3), but the result has (3, 4)" in refused(fits(), OnGpu(x.T.copy()))
+wide = OnGpu(x.astype(np.float64))
+assert "out[0] is float64, but the result is float32" in refused(wide, fits())
+assert "out[0] is read-only" in refused(OnGpu(x, read_only=True), fits())
+same = fits()
+assert "out[0] and out[1] overlap" in refused(same, same)
+assert "out[1] is a OnGpu on a GPU that is not row-major or overlaps an input" in refused(
+    fits(), there)
+far = fits()
+far.__dlpack_device__ = lambda: (2, 1)
+assert "out[1] lies on cuda:1, but the function runs on cuda:0" in refused(fits(), far)
+out = fits(), fits()
+assert f(there, out=out) is out
+np.testing.assert_array_equal(out[1].numbers(), 2 * x)
 """)
