@@ -323,8 +323,8 @@ class Handle:
 
     def __reduce__(self) -> Any:
         raise TypeError(
-            "what was lowered or compiled cannot be copied or pickled: it is of this process; pickle "
-            "the function, whose code other processes find in the cache, or export it"
+            "what was lowered or compiled cannot be copied or pickled: it is of this process; "
+            "pickle the function, whose code other processes find in the cache, or export it"
         )
 
     def text(self, name: str) -> str:
