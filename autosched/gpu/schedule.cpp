@@ -54,6 +54,11 @@ Program start_of(const Graph& graph, const Context& context) {
   return program;
 }
 
+Program inline_parts(Program program, Context& context) {
+  const std::vector<size_t> parts = values_of_fewer_operands(program, context.machine);
+  return parts.empty() ? program : inline_stages(std::move(program), parts);
+}
+
 Program inline_stages_of(Program program, Context&) {
   return inline_cheap_stages(std::move(program));
 }
@@ -149,6 +154,7 @@ std::span<const GpuPass> pass_list() {
   // what the next one reads, it stays where it is.
   static const std::vector<GpuPass> passes = {
       // name, decisions, also over the steps of scans, function
+      {"inline parts", {}, true, inline_parts},
       {"inline", {}, true, inline_stages_of},
       {"recompute values", {}, true, recompute_values},
       {"fuse siblings", {FuseSiblings}, true, fuse_siblings_of},
@@ -167,7 +173,7 @@ std::span<const GpuPass> pass_list() {
 
 // Of these, rewriting the graph for its own sake: what comes next depends on how much memory it
 // needs.
-std::span<const GpuPass> passes_before_rematerialization() { return pass_list().first(3); }
+std::span<const GpuPass> passes_before_rematerialization() { return pass_list().first(4); }
 
 Program run_passes(Program program, Context& context, std::span<const GpuPass> passes) {
   for (const GpuPass& pass : passes) {

@@ -114,7 +114,48 @@ class Values {
   double operations_of_byte_ = 0;        // of all threads, in the time that memory takes for a byte
 };
 
+// Whether all that reads a result does so once for each of its points, at most, and nobody else.
+bool is_read_once(const Program& program, TensorId id) {
+  const LoweredGraph& graph = program.graph;
+  if (std::ranges::find(graph.outputs, id) != graph.outputs.end()) return false;
+  const auto points = static_cast<double>(graph.info(id).element_count());
+  return std::ranges::all_of(program.readers[id.value], [&](size_t reader) {
+    const Stage& user = graph.stages[reader];
+    double reads = 0;
+    for (const ExprId read : reads_of(graph, user)) reads += graph.pool.read_tensor(read) == id;
+    return user.kind == StageKind::Compute && !running_of(graph, user) &&
+           reads * box_points(user.domain) <= points;
+  });
+}
+
 }  // namespace
+
+std::vector<size_t> values_of_fewer_operands(const Program& program, const GpuMachine& machine) {
+  const LoweredGraph& graph = program.graph;
+  WorkMeter meter(graph.pool);
+  const double operations_of_byte = operations_of_microsecond(machine) / (1e3 * machine.memory_gb);
+  std::vector<size_t> found;
+  for (size_t s = 0; s < graph.stages.size(); ++s) {
+    const Stage& stage = graph.stages[s];
+    if (stage.kind != StageKind::Compute || stage.combiner.kind != CombinerKind::None ||
+        stage.results.size() < 2)
+      continue;
+    double stored = 0, operands = 0;
+    for (const TensorId id : stage.results) stored += bytes_of(graph, id);
+    for (const MemoryAccess& read : accesses_of(graph, stage).reads)
+      operands += static_cast<double>(size_of(graph.info(read.tensor).dtype)) *
+                  elements_touched(read, stage.domain);
+    if (!is_worth_a_look(stored, machine) ||
+        !std::ranges::all_of(stage.results, [&](TensorId id) { return is_read_once(program, id); }))
+      continue;
+    // Stored and read; or the operands stored, and read for each of the results.
+    const auto results = static_cast<double>(stage.results.size());
+    const double saved = 2 * stored - (1 + results) * operands;
+    const double operations = results * meter(stage.bodies).cost * box_points(stage.domain);
+    if (saved > 0 && operations <= saved * operations_of_byte) found.push_back(s);
+  }
+  return found;
+}
 
 bool has_large_values(const Program& program, const GpuMachine& machine) {
   return std::ranges::any_of(program.graph.stages, [&](const Stage& stage) {

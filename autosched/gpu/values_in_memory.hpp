@@ -15,6 +15,10 @@ namespace adjit::sched {
 /// with what is fused attached, before loops are scheduled.
 std::vector<size_t> values_worth_recomputing(const Program& program, const GpuMachine& machine);
 
+/// Stages of several results, as the parts that a value gives its neighbours, whose operands are
+/// fewer: memory is to have these instead, and who reads the results computes them, each once.
+/// Ascending. `program`: before anything is inlined or fused.
+std::vector<size_t> values_of_fewer_operands(const Program& program, const GpuMachine& machine);
 /// Whether there are values large enough for that, which several stages read: in linear time.
 bool has_large_values(const Program& program, const GpuMachine& machine);
 

@@ -182,8 +182,8 @@ TEST(GpuSchedule, ShowsItsPasses) {
   schedule_with(softmax_graph(8, 16), kGpu, own,
                 [&](const std::string& pass, const Program&) { seen.push_back(pass); });
   EXPECT_EQ(seen, (std::vector<std::string>{
-                      "start", "inline", "recompute values", "fuse siblings", "rematerialize",
-                      "invert scatters", "fuse rows", "products", "split prefixes",
+                      "start", "inline parts", "inline", "recompute values", "fuse siblings",
+                      "rematerialize", "invert scatters", "fuse rows", "products", "split prefixes",
                       "split reductions", "fuse epilogues", "schedule kernels", "alias reshapes"}));
 }
 

@@ -71,6 +71,30 @@ TEST(ValuesInMemory, MeanTheSame) {
   }
 }
 
+// What a value gives its two neighbours is computed by these: one array goes through memory.
+TEST(ValuesInMemory, PartsOfAValueAreComputedByTheirReaders) {
+  const auto graph = [](int64_t rows, const std::string& weight) {
+    const std::string n = std::to_string(rows);
+    return parse_graph(
+        "def f(float(" + n + ", 4096) x) -> (y, z) {\n" +
+        "  v(i, j) +=! x(i, j) * x(r, j) where i in 0:" + n +
+        ", j in 0:4096, r in 0:64\n  (p, q)(i, j) = (v(i, j) * " + weight + ", v(i, j) * (1.0 - " +
+        weight + "))\n  y(i, j) = p(i, 2 * j) where i in 0:" + n +
+        ", j in 0:2048\n  z(i, j) = q(i, 2 * j + 1) where i in 0:" + n + ", j in 0:2048\n}");
+  };
+  const auto parts = [&](const Graph& g) {
+    return values_of_fewer_operands(initial_program(g, kGpu), kGpu);
+  };
+  const std::string weight = "(float(j % 4) / 4.0)";
+  EXPECT_EQ(parts(graph(4096, weight)), std::vector<size_t>{1});
+  EXPECT_EQ(parts(graph(64, weight)), std::vector<size_t>{}) << "small";
+  EXPECT_EQ(parts(graph(4096, "sin(cos(sin(cos(sin(x(i, j))))))")), std::vector<size_t>{})
+      << "another operand";
+  const GpuMachine far{.multiprocessors = 2, .threads = 512, .memory_gb = 1e-3};
+  const Graph small = graph(64, weight);
+  testing::expect_same_results(small, default_schedule(small, far), 1);
+}
+
 // Each value is made of the one before: to compute all of them again is more and more work.
 TEST(ValuesInMemory, ChainsAreStoredNowAndThen) {
   std::string text = "def f(float(8192, 8192) a0) -> (y) {\n";
