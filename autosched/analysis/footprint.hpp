@@ -30,10 +30,10 @@ struct Walk {
   std::vector<Stride> strides;  // per loop of the path
   double offset = 0;  // bytes, where all axes of its stage are 0; what data adds is left out
   double element_bytes = 4;
-  double most_bytes = 0;  // that there are: of the tensor, or of a local region
+  double most_bytes = 0;   // that there are: of the tensor, or of a local region
   double data_places = 1;  // that data chooses from
   double data_apart = 0;   // bytes from one of these to the next
-  bool local = false;     // in a buffer of the kernel's own
+  bool local = false;      // in a buffer of the kernel's own
   bool store = false;
   double in_task = 0;  // bytes that a task keeps of it and its like (Residence); 0: all of it
 };
