@@ -2,7 +2,6 @@
 #include "autosched/gpu/invert_scatters.hpp"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -104,12 +103,17 @@ double points_over(const std::vector<int64_t>& extents, std::span<const size_t> 
 // infinite where that is refused.
 double microseconds_gathered(const Program& program, size_t scatter, const GpuMachine& machine) {
   const TensorId result = program.graph.stages[scatter].results[0];
+  const size_t tensors = program.graph.tensors.size();
   double microseconds = std::numeric_limits<double>::infinity();
   try {
     const Program gathered = scatter_to_gather(program, scatter);
-    const size_t stage = defining_stages(gathered.graph)[result.value];
+    std::vector<size_t> made;  // what has the result, and what is added up for it
+    for (size_t s = 0; s < gathered.graph.stages.size(); ++s)
+      if (const TensorId id = gathered.graph.stages[s].results[0];
+          id == result || id.value >= tensors)
+        made.push_back(s);
     Choices own;
-    Program part = split_long_reductions(part_of(gathered, std::array{stage}), machine, own);
+    Program part = split_long_reductions(part_of(gathered, made), machine, own);
     KernelLoops loops(part, machine, own);
     for (size_t behind = 0; behind < part.kernels.size(); ++behind) {
       const size_t root = part.kernels[part.kernels.size() - 1 - behind].root.stage;

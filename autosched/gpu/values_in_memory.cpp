@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
 #include <set>
 
 #include "autosched/analysis/access.hpp"
@@ -27,6 +26,41 @@ double bytes_of(const LoweredGraph& graph, TensorId id) {
   return static_cast<double>(info.element_count()) * static_cast<double>(size_of(info.dtype));
 }
 
+// Whether those who read a result need each of its values once at most, and nobody else does.
+bool is_read_once(const Program& program, TensorId id) {
+  const LoweredGraph& graph = program.graph;
+  if (program.scopes[id.value] != Scope::Workspace) return false;
+  const auto points = static_cast<double>(graph.info(id).element_count());
+  return std::ranges::all_of(program.readers[id.value], [&](size_t reader) {
+    const Stage& user = graph.stages[reader];
+    double reads = 0;
+    for (const ExprId read : reads_of(graph, user)) reads += graph.pool.read_tensor(read) == id;
+    return user.kind == StageKind::Compute && !running_of(graph, user) &&
+           reads * box_points(user.domain) <= points;
+  });
+}
+
+// Bytes that a stage reads of each tensor.
+std::map<uint32_t, double> bytes_read(const LoweredGraph& graph, const Stage& stage) {
+  std::map<uint32_t, double> all;
+  for (const MemoryAccess& read : accesses_of(graph, stage).reads) {
+    const auto each = static_cast<double>(size_of(graph.info(read.tensor).dtype));
+    double& bytes = all[read.tensor.value];
+    bytes = std::max(bytes, each * elements_touched(read, stage.domain));
+  }
+  return all;
+}
+
+// Operations of all threads in the time that memory takes for a byte.
+double operations_of_byte(const GpuMachine& machine) {
+  return operations_of_microsecond(machine) / (1e3 * machine.memory_gb);
+}
+
+// Of all values of a stage: operations, and bytes that are read for them.
+struct Cost {
+  double operations = 0, bytes = 0;
+};
+
 class Values {
  public:
   Values(const Program& program, const GpuMachine& machine)
@@ -37,64 +71,39 @@ class Values {
         kernel_of_(program.graph.stages.size(), SIZE_MAX) {
     for (size_t k = 0; k < program.kernels.size(); ++k)
       for_each_nest(program.kernels[k].root, [&](const Nest& nest) { kernel_of_[nest.stage] = k; });
-    const double bytes_of_microsecond = 1e3 * machine.memory_gb;
-    operations_of_byte_ = operations_of_microsecond(machine) / bytes_of_microsecond;
   }
 
   bool are_worth_recomputing(size_t s) {
     const Stage& stage = graph_.stages[s];
     if (stage.kind != StageKind::Compute || stage.combiner.kind != CombinerKind::None ||
         stage.results.size() != 1 || kernel_of_[s] == SIZE_MAX ||
-        program_.scopes[stage.results[0].value] != Scope::Workspace)
+        !is_read_once(program_, stage.results[0]))
       return false;
     const double stored = bytes_of(graph_, stage.results[0]);
-    if (!is_worth_a_look(stored, machine_)) return false;
-    const std::optional<std::set<size_t>> others = other_kernels(s);
-    if (!others || others->empty()) return false;
-    const auto count = static_cast<double>(others->size());
+    const auto count = static_cast<double>(other_kernels(s));
+    if (!is_worth_a_look(stored, machine_) || count == 0) return false;
     // With a kernel of its own, nobody else reads the operands for it.
     const double again = is_alone(program_, s) ? count - 1 : count;
     const Cost cost = cost_of(stage, stored);
     const double saved = stored * (1 + count) - cost.bytes * again;
-    if (again * cost.operations > saved * operations_of_byte_) return false;
+    if (again * cost.operations > saved * operations_of_byte(machine_)) return false;
     recomputed_[stage.results[0].value] = cost;
     return true;
   }
 
  private:
-  // Of all values of a stage: operations, and bytes that are read for them.
-  struct Cost {
-    double operations = 0, bytes = 0;
-  };
-
-  // Kernels beside the stage's own that read what it stores; nullopt where a reader needs some of
-  // it several times.
-  std::optional<std::set<size_t>> other_kernels(size_t s) const {
-    const TensorId id = graph_.stages[s].results[0];
-    const auto points = static_cast<double>(graph_.info(id).element_count());
+  // Kernels beside the stage's own that read what it stores.
+  size_t other_kernels(size_t s) const {
     std::set<size_t> others;
-    for (const size_t reader : program_.readers[id.value]) {
-      const Stage& user = graph_.stages[reader];
-      double reads = 0;
-      for (const ExprId read : reads_of(graph_, user)) reads += graph_.pool.read_tensor(read) == id;
-      if (user.kind != StageKind::Compute || running_of(graph_, user) ||
-          reads * box_points(user.domain) > points)
-        return std::nullopt;
+    for (const size_t reader : program_.readers[graph_.stages[s].results[0].value])
       if (kernel_of_[reader] != kernel_of_[s]) others.insert(kernel_of_[reader]);
-    }
-    return others;
+    return others.size();
   }
 
   // With those of operands that are computed again, too. What is smaller stays in caches.
   Cost cost_of(const Stage& stage, double stored) {
     Cost cost{meter_(stage.bodies).cost * box_points(stage.domain), 0};
-    std::map<uint32_t, double> touched;  // by tensor
-    for (const MemoryAccess& read : accesses_of(graph_, stage).reads) {
-      const auto each = static_cast<double>(size_of(graph_.info(read.tensor).dtype));
-      double& bytes = touched[read.tensor.value];
-      bytes = std::max(bytes, each * elements_touched(read, stage.domain));
-    }
-    for (const auto& [tensor, bytes] : touched) {
+    for (const auto& [tensor, bytes] : bytes_read(graph_, stage)) {
       if (const auto found = recomputed_.find(tensor); found != recomputed_.end()) {
         cost.operations += found->second.operations;
         cost.bytes += found->second.bytes;
@@ -111,48 +120,37 @@ class Values {
   WorkMeter meter_;
   std::vector<size_t> kernel_of_;        // by stage; SIZE_MAX: in place
   std::map<uint32_t, Cost> recomputed_;  // by tensor
-  double operations_of_byte_ = 0;        // of all threads, in the time that memory takes for a byte
 };
-
-// Whether all that reads a result does so once for each of its points, at most, and nobody else.
-bool is_read_once(const Program& program, TensorId id) {
-  const LoweredGraph& graph = program.graph;
-  if (std::ranges::find(graph.outputs, id) != graph.outputs.end()) return false;
-  const auto points = static_cast<double>(graph.info(id).element_count());
-  return std::ranges::all_of(program.readers[id.value], [&](size_t reader) {
-    const Stage& user = graph.stages[reader];
-    double reads = 0;
-    for (const ExprId read : reads_of(graph, user)) reads += graph.pool.read_tensor(read) == id;
-    return user.kind == StageKind::Compute && !running_of(graph, user) &&
-           reads * box_points(user.domain) <= points;
-  });
-}
 
 }  // namespace
 
 std::vector<size_t> values_of_fewer_operands(const Program& program, const GpuMachine& machine) {
   const LoweredGraph& graph = program.graph;
   WorkMeter meter(graph.pool);
-  const double operations_of_byte = operations_of_microsecond(machine) / (1e3 * machine.memory_gb);
   std::vector<size_t> found;
+  std::set<uint32_t> parts;  // results of those found
   for (size_t s = 0; s < graph.stages.size(); ++s) {
     const Stage& stage = graph.stages[s];
     if (stage.kind != StageKind::Compute || stage.combiner.kind != CombinerKind::None ||
         stage.results.size() < 2)
       continue;
     double stored = 0, operands = 0;
+    bool of_parts = false;  // they would be computed again for each of these results
     for (const TensorId id : stage.results) stored += bytes_of(graph, id);
-    for (const MemoryAccess& read : accesses_of(graph, stage).reads)
-      operands += static_cast<double>(size_of(graph.info(read.tensor).dtype)) *
-                  elements_touched(read, stage.domain);
-    if (!is_worth_a_look(stored, machine) ||
+    for (const auto& [tensor, bytes] : bytes_read(graph, stage)) {
+      operands += bytes;
+      of_parts = of_parts || parts.contains(tensor);
+    }
+    if (of_parts || !is_worth_a_look(stored, machine) ||
         !std::ranges::all_of(stage.results, [&](TensorId id) { return is_read_once(program, id); }))
       continue;
     // Stored and read; or the operands stored, and read for each of the results.
     const auto results = static_cast<double>(stage.results.size());
     const double saved = 2 * stored - (1 + results) * operands;
     const double operations = results * meter(stage.bodies).cost * box_points(stage.domain);
-    if (saved > 0 && operations <= saved * operations_of_byte) found.push_back(s);
+    if (saved <= 0 || operations > saved * operations_of_byte(machine)) continue;
+    found.push_back(s);
+    for (const TensorId id : stage.results) parts.insert(id.value);
   }
   return found;
 }

@@ -112,13 +112,12 @@ class Arrays {
   const RunOptions& options_;
 };
 
-// A budget that the memory which is free has room for; a schedule that needs more says how much it
-// needs at least (memory_budget.hpp).
+// Behind the remedy "give a memory_budget": one that what is free has room for. Where no schedule
+// keeps to it, compiling says how much is needed at least (memory_budget.hpp).
 std::string budget_text(int64_t bytes, std::optional<int64_t> free) {
   const int64_t budget = std::min(free.value_or(0), bytes - 1);
-  const std::string remedy =
-      budget > 0 ? "compile with memory_budget=" + std::to_string(budget) + ", or" : "compile";
-  return "the workspace is " + std::to_string(bytes) + " bytes; " + remedy + " for smaller batches";
+  return " (the workspace is " + std::to_string(bytes) + " bytes" +
+         (budget > 0 ? "; memory_budget=" + std::to_string(budget) + " has room)" : ")");
 }
 
 DeviceMemory own_workspace(const CurrentContext& current, MemoryPool& pool, int64_t bytes) {
@@ -126,8 +125,7 @@ DeviceMemory own_workspace(const CurrentContext& current, MemoryPool& pool, int6
     return pool.allocate(bytes);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::Memory) throw;
-    throw Error(ErrorCode::Memory,
-                error.what() + ("; " + budget_text(bytes, cuda::free_bytes(current))));
+    throw Error(ErrorCode::Memory, error.what() + budget_text(bytes, cuda::free_bytes(current)));
   }
 }
 
@@ -141,9 +139,9 @@ class BorrowedWorkspace {
     block_ = kept.with_room([&] {
       void* const block = options.allocate(options.user, static_cast<size_t>(bytes));
       if (block != nullptr) return block;
-      throw Error(ErrorCode::Memory,
-                  "the caller's allocator gives no " + std::to_string(bytes) +
-                      " bytes: " + budget_text(bytes, cuda::free_bytes(current)));
+      throw Error(ErrorCode::Memory, "the caller's allocator gives no " + std::to_string(bytes) +
+                                         " bytes; free arrays on the GPU, or give a memory_budget" +
+                                         budget_text(bytes, cuda::free_bytes(current)));
     });
     if (reinterpret_cast<uintptr_t>(block_) % kAllocationBytes == 0) return;
     options.free(options.user, block_);

@@ -50,15 +50,22 @@ TEST(InvertScatters, FewRowsAreGathered) {
 
 // What is taken is not predicted to be slower than what was left.
 TEST(InvertScatters, HundredsOfRowsTakeWhatIsFaster) {
-  for (const int64_t rows : {257, 900, 1024, 1250, 1330}) {
-    const Graph graph = table(1 << 20, rows, 1);
-    const double taken = predict(default_schedule(graph, kGpu), kGpu).microseconds;
-    for (const size_t option : {1, 2}) {
-      Choices other(Answers{{{Decision::Invert, "d"}, option}});
-      const double microseconds = predict(schedule_with(graph, kGpu, other), kGpu).microseconds;
-      EXPECT_LT(taken, 1.3 * microseconds) << rows << ", option " << option;
+  const auto histogram = [](int64_t rows, const std::string& start) {
+    const std::string r = std::to_string(rows);
+    return parse_graph("def f(float(1048576) g, int64(1048576) n, float(" + r +
+                       ") h) -> (d) {\n  scatter float(" + r + ") d(n(p)) +=[drop] g(p)" + start +
+                       " where p in 0:1048576\n}");
+  };
+  for (const char* start : {"", " from h"})
+    for (const int64_t rows : {257, 900, 1024, 1250, 1330}) {
+      const Graph graph = histogram(rows, start);
+      const double taken = predict(default_schedule(graph, kGpu), kGpu).microseconds;
+      for (const size_t option : {1, 2}) {
+        Choices other(Answers{{{Decision::Invert, "d"}, option}});
+        const double microseconds = predict(schedule_with(graph, kGpu, other), kGpu).microseconds;
+        EXPECT_LT(taken, 1.3 * microseconds) << rows << start << ", option " << option;
+      }
     }
-  }
 }
 
 // The points of a cell's pixels are known: only its depths are compared.

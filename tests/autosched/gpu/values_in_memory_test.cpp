@@ -92,7 +92,26 @@ TEST(ValuesInMemory, PartsOfAValueAreComputedByTheirReaders) {
       << "another operand";
   const GpuMachine far{.multiprocessors = 2, .threads = 512, .memory_gb = 1e-3};
   const Graph small = graph(64, weight);
-  testing::expect_same_results(small, default_schedule(small, far), 1);
+  const Program program = default_schedule(small, far);
+  for (const Stage& stage : program.graph.stages) EXPECT_NE(stage_name(program.graph, stage), "p");
+  testing::expect_same_results(small, program, 1);
+}
+
+// Parts of parts would be computed again for each of them.
+TEST(ValuesInMemory, PartsOfPartsAreStored) {
+  std::string text = "def f(float(4096, 4096) p0) -> (y, z) {\n", sum;
+  for (int k = 1; k <= 4; ++k) {
+    const std::string n = std::to_string(k), before = std::to_string(k - 1);
+    text += "  (p" + n + ", q" + n + ")(i, j) = (p" + before + "(i, j) * 2.0, p" + before +
+            "(i, j) * 3.0)\n";
+    sum += (k > 1 ? " + " : "") + ("q" + n + "(i, 2 * j)");
+  }
+  const Graph graph =
+      parse_graph(text + "  y(i, j) = " + sum +
+                  " where i in 0:4096, j in 0:2048\n  z(i, j) = p4(i, 2 * j) where i "
+                  "in 0:4096, j in 0:2048\n}");
+  EXPECT_EQ(values_of_fewer_operands(initial_program(graph, kGpu), kGpu),
+            (std::vector<size_t>{0, 2}));
 }
 
 // Each value is made of the one before: to compute all of them again is more and more work.

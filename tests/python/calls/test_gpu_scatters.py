@@ -97,35 +97,21 @@ np.testing.assert_array_equal(aj.jit(f, target="cuda")(x, index, values), expect
     )
 
 
-def test_few_rows_are_gathered() -> None:
+@pytest.mark.parametrize(("columns", "move"), [(4, "scatter_to_gather"), (40, "privatize_scatter")])
+def test_few_rows(columns: int, move: str) -> None:
+    """Are gathered; wide ones have private arrays."""
     run(
         FEW_THREADS
-        + """
-table = np.zeros((10, 4), np.float32)
+        + f"""
+columns, move = {columns}, "{move}"
+table = np.zeros((10, columns), np.float32)
 index = rng.integers(0, 10, points)
-weight = rng.standard_normal((points, 4)).astype(np.float32)
+weight = rng.standard_normal((points, columns)).astype(np.float32)
 f = aj.grad(lambda t, i, w: aj.sum(aj.take(t, i, axis=0) * w))
 np.add.at(table, index, weight)
 ours = aj.jit(f, target="cuda")(table, index, weight)
 np.testing.assert_allclose(ours, table, rtol=1e-4, atol=1e-4)
 lowered = aj.lower(f, table, index, weight, target="cuda")
-assert '"scatter_to_gather"' in lowered.schedule_json
-"""
-    )
-
-
-def test_few_wide_rows_have_private_arrays() -> None:
-    run(
-        FEW_THREADS
-        + """
-table = np.zeros((10, 40), np.float32)
-index = rng.integers(0, 10, points)
-weight = rng.standard_normal((points, 40)).astype(np.float32)
-f = aj.grad(lambda t, i, w: aj.sum(aj.take(t, i, axis=0) * w))
-np.add.at(table, index, weight)
-ours = aj.jit(f, target="cuda")(table, index, weight)
-np.testing.assert_allclose(ours, table, rtol=1e-4, atol=1e-4)
-lowered = aj.lower(f, table, index, weight, target="cuda")
-assert '"privatize_scatter"' in lowered.schedule_json
+assert f'"{{move}}"' in lowered.schedule_json
 """
     )
