@@ -8,6 +8,7 @@
 
 #include "autosched/analysis/access.hpp"
 #include "autosched/analysis/work.hpp"
+#include "autosched/passes/inline_cheap.hpp"
 #include "autosched/program/graph_edit.hpp"
 #include "autosched/program/nests.hpp"
 #include "autosched/program/points.hpp"
@@ -56,9 +57,11 @@ double operations_of_byte(const GpuMachine& machine) {
   return operations_of_microsecond(machine) / (1e3 * machine.memory_gb);
 }
 
-// Of all values of a stage: operations, and bytes that are read for them.
+// Of all values of a stage: operations, bytes that are read for them, and nodes of its body, all of
+// them with what is computed again for it.
 struct Cost {
   double operations = 0, bytes = 0;
+  size_t nodes = 0;
 };
 
 class Values {
@@ -81,12 +84,14 @@ class Values {
       return false;
     const double stored = bytes_of(graph_, stage.results[0]);
     const auto count = static_cast<double>(other_kernels(s));
-    if (!is_worth_a_look(stored, machine_) || count == 0) return false;
-    // With a kernel of its own, nobody else reads the operands for it.
+    // With a kernel of its own, nobody else reads the operands for it; one that a single kernel
+    // reads is left to inline_cheap.hpp.
     const double again = is_alone(program_, s) ? count - 1 : count;
+    if (!is_worth_a_look(stored, machine_) || again < 1) return false;
     const Cost cost = cost_of(stage, stored);
     const double saved = stored * (1 + count) - cost.bytes * again;
-    if (again * cost.operations > saved * operations_of_byte(machine_)) return false;
+    if (cost.nodes > kBodyLimit || again * cost.operations > saved * operations_of_byte(machine_))
+      return false;
     recomputed_[stage.results[0].value] = cost;
     return true;
   }
@@ -102,11 +107,13 @@ class Values {
 
   // With those of operands that are computed again, too. What is smaller stays in caches.
   Cost cost_of(const Stage& stage, double stored) {
-    Cost cost{meter_(stage.bodies).cost * box_points(stage.domain), 0};
+    const Work work = meter_(stage.bodies);
+    Cost cost{work.cost * box_points(stage.domain), 0, work.nodes};
     for (const auto& [tensor, bytes] : bytes_read(graph_, stage)) {
       if (const auto found = recomputed_.find(tensor); found != recomputed_.end()) {
         cost.operations += found->second.operations;
         cost.bytes += found->second.bytes;
+        cost.nodes += found->second.nodes;
       } else if (2 * bytes >= stored) {
         cost.bytes += bytes;
       }
@@ -122,33 +129,43 @@ class Values {
   std::map<uint32_t, Cost> recomputed_;  // by tensor
 };
 
+// Whether memory has less to do with the operands of a stage than with its results, by more than
+// computing these takes where they are read.
+bool saves_memory(const Program& program, const Stage& stage, const GpuMachine& machine) {
+  const LoweredGraph& graph = program.graph;
+  double stored = 0, read = 0, evaluations = 0;  // of all results
+  for (const TensorId id : stage.results) {
+    stored += bytes_of(graph, id);
+    for (const size_t reader : program.readers[id.value]) {
+      const double bytes = bytes_read(graph, graph.stages[reader])[id.value];
+      read += bytes;
+      evaluations += bytes / bytes_of(graph, id);
+    }
+  }
+  double operands = 0;
+  for (const auto& [tensor, bytes] : bytes_read(graph, stage)) operands += bytes;
+  const Work work = WorkMeter(graph.pool)(stage.bodies);
+  const double saved = stored + read - (1 + evaluations) * operands;
+  return work.nodes <= kBodyLimit && saved > 0 &&
+         evaluations * work.cost * box_points(stage.domain) <= saved * operations_of_byte(machine);
+}
+
 }  // namespace
 
 std::vector<size_t> values_of_fewer_operands(const Program& program, const GpuMachine& machine) {
   const LoweredGraph& graph = program.graph;
-  WorkMeter meter(graph.pool);
   std::vector<size_t> found;
-  std::set<uint32_t> parts;  // results of those found
+  std::set<uint32_t> parts;  // results of those found: parts of these would be computed ever again
   for (size_t s = 0; s < graph.stages.size(); ++s) {
     const Stage& stage = graph.stages[s];
     if (stage.kind != StageKind::Compute || stage.combiner.kind != CombinerKind::None ||
-        stage.results.size() < 2)
+        stage.results.size() < 2 || !is_worth_a_look(bytes_of(graph, stage.results[0]), machine))
       continue;
-    double stored = 0, operands = 0;
-    bool of_parts = false;  // they would be computed again for each of these results
-    for (const TensorId id : stage.results) stored += bytes_of(graph, id);
-    for (const auto& [tensor, bytes] : bytes_read(graph, stage)) {
-      operands += bytes;
-      of_parts = of_parts || parts.contains(tensor);
-    }
-    if (of_parts || !is_worth_a_look(stored, machine) ||
-        !std::ranges::all_of(stage.results, [&](TensorId id) { return is_read_once(program, id); }))
-      continue;
-    // Stored and read; or the operands stored, and read for each of the results.
-    const auto results = static_cast<double>(stage.results.size());
-    const double saved = 2 * stored - (1 + results) * operands;
-    const double operations = results * meter(stage.bodies).cost * box_points(stage.domain);
-    if (saved <= 0 || operations > saved * operations_of_byte(machine)) continue;
+    const bool read_once =
+        std::ranges::all_of(stage.results, [&](TensorId id) { return is_read_once(program, id); });
+    const bool of_parts = std::ranges::any_of(
+        tensors_read(graph, stage), [&](TensorId id) { return parts.contains(id.value); });
+    if (!read_once || of_parts || !saves_memory(program, stage, machine)) continue;
     found.push_back(s);
     for (const TensorId id : stage.results) parts.insert(id.value);
   }

@@ -14,12 +14,12 @@ namespace adjit::sched {
 /// of them once, though their operands are as near and the operations few: ascending. `program`:
 /// with what is fused attached, before loops are scheduled.
 std::vector<size_t> values_worth_recomputing(const Program& program, const GpuMachine& machine);
+/// Whether that may find any: a question that needs no fused program, in linear time.
+bool has_large_values(const Program& program, const GpuMachine& machine);
 
 /// Stages of several results, as the parts that a value gives its neighbours, whose operands are
-/// fewer: memory is to have these instead, and who reads the results computes them, each once.
+/// fewer: memory is to have these instead, and each reader computes what it reads.
 /// Ascending. `program`: before anything is inlined or fused.
 std::vector<size_t> values_of_fewer_operands(const Program& program, const GpuMachine& machine);
-/// Whether there are values large enough for that, which several stages read: in linear time.
-bool has_large_values(const Program& program, const GpuMachine& machine);
 
 }  // namespace adjit::sched

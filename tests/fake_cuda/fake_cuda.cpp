@@ -156,6 +156,7 @@ int cuDeviceGetAttribute(int* value, int attribute, int device) {
   *value = *found;
   return 0;
 }
+
 int cuDeviceTotalMem_v2(size_t* bytes, int device) {
   FAKE_CALL_WITHOUT_CONTEXT(cuDeviceTotalMem_v2);
   if (!exists(device)) return kInvalidDevice;

@@ -44,6 +44,32 @@ TEST(ValuesInMemory, AreComputedAgainWhereOperationsAreFewer) {
   EXPECT_EQ(worth_recomputing(scaled(64, 1000, "exp(x(i, j))")), Names{}) << "small";
 }
 
+// Bodies that are too long to be joined stay apart, whatever else is computed again.
+TEST(ValuesInMemory, AreStoredWhereTheirBodiesAreLong) {
+  std::string text = "def f(float(4096, 4096) x0, float(4096, 4096) w) -> (y, z) {\n";
+  constexpr int kLinks = 4, kNested = 200;
+  for (int k = 1; k <= kLinks; ++k) {
+    std::string body = "x" + std::to_string(k - 1) + "(i, j)";
+    for (int n = 0; n < kNested; ++n) body = "sin(" + body + " * 0.5)";
+    text += "  x" + std::to_string(k) + "(i, j) = " + body + "\n";
+  }
+  const Graph graph = parse_graph(text +
+                                  "  e(i, j) = exp(w(i, j))\n  s(i) +=! e(i, r)\n  t() +=! s(r)\n"
+                                  "  y(i, j) = x4(i, j) + 1.0\n  z(i, j) = e(i, j) / t()\n}");
+  EXPECT_EQ(worth_recomputing(graph), Names{"e"});
+}
+
+// Nor are short ones joined without end.
+TEST(ValuesInMemory, BodiesGrowToALimit) {
+  const auto of_products = [](int products) {
+    std::string value = "x(i, j)";
+    for (int k = 0; k < products; ++k) value = "(" + value + " * w(i, 0) + x(i, j))";
+    return worth_recomputing(scaled(8192, 32000, value));
+  };
+  EXPECT_EQ(of_products(10), Names{"e"});
+  EXPECT_EQ(of_products(400), Names{});
+}
+
 TEST(ValuesInMemory, AreStoredWhereAReaderNeedsThemSeveralTimes) {
   EXPECT_EQ(worth_recomputing(
                 parse_graph("def f(float(8192, 32000) x) -> (y) {\n  e(i, j) = exp(x(i, j))\n"
