@@ -3,6 +3,7 @@
 
 #include "autosched/analysis/shared_buffers.hpp"
 #include "autosched/analysis/verify.hpp"
+#include "autosched/program/coverage.hpp"
 #include "autosched/program/nests.hpp"
 #include "autosched/program/required_region.hpp"
 #include "autosched/program/threads.hpp"
@@ -58,6 +59,8 @@ class Verifier {
     std::string uncovered;
     if (!regions_cover_reads(program_, k, &uncovered))
       fail("the region computed of '" + uncovered + "' does not cover what is read of it");
+    if (!unread_results_are_whole(program_, kernel, &uncovered))
+      fail("the regions computed of '" + uncovered + "' are not each of its points once");
   }
 
   // Of a stage in no nest: that which makes what it gives another shape.

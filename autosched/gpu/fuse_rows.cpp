@@ -15,6 +15,7 @@
 #include "autosched/moves/attachment.hpp"
 #include "autosched/moves/moves.hpp"
 #include "autosched/passes/attach_producers.hpp"
+#include "autosched/program/coverage.hpp"
 #include "autosched/program/graph_edit.hpp"
 #include "autosched/program/points.hpp"
 #include "autosched/program/required_region.hpp"

@@ -2,6 +2,8 @@
 // it would be there.
 #pragma once
 
+#include <span>
+
 #include "autosched/program/nests.hpp"
 #include "autosched/program/required_region.hpp"
 
@@ -16,10 +18,11 @@ struct Attachment {
 
 /// What compute_at(program, stage, host, depth) would do.
 Attachment attachment(const Program& program, size_t stage, size_t host, size_t depth);
+/// What compute_with(program, stage, host, depth, indices) would do.
+Attachment attachment_with(const Program& program, size_t stage, size_t host, size_t depth,
+                           std::span<const Affine> indices);
 
-/// Whether the regions of all iterations of the host's loops [0, depth) cover the stage's results,
-/// each point once.
-bool covers_exactly_once(const Program& program, const Nest& host, size_t depth, size_t stage,
-                         const Region& region);
+/// Attaches the stage there. The attachment has no refusal.
+void attach(Program& program, size_t stage, size_t depth, const Attachment& where);
 
 }  // namespace adjit::sched

@@ -5,9 +5,9 @@
 //   for i / 4:  with s[i .. i + 3];   for i in it: for j: y[i, j] = x[i, j] / s[i]
 #include <algorithm>
 
-#include "autosched/moves/attachment.hpp"
 #include "autosched/moves/moves.hpp"
 #include "autosched/moves/record/record.hpp"
+#include "autosched/program/coverage.hpp"
 #include "autosched/program/required_region.hpp"
 
 namespace adjit::sched {

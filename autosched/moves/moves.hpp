@@ -78,6 +78,13 @@ Program threads(Program program, size_t stage, size_t axis, int64_t count);
 /// regions must cover it exactly once.
 Program compute_at(Program program, size_t stage, size_t host, size_t depth);
 
+/// Computes a stage, which the host does not read, inside the host's loops [0, depth): the region
+/// that the host would read there if it read the stage at `indices`, a form over the host's axes
+/// for each dimension. The regions must cover the stage exactly once, and the host stand behind it:
+/// what both read is read once. Otherwise as compute_at.
+Program compute_with(Program program, size_t stage, size_t host, size_t depth,
+                     std::span<const Affine> indices);
+
 /// Splits the loop that everything attached to `host` is attached to, the last of the loops [0,
 /// depth), into groups of `rows` (of which the last one may have fewer), and attaches that to the
 /// groups: a reduction of one short row waits for each step of it, those of several rows go on side
@@ -304,6 +311,9 @@ Program materialize(Program program, size_t stage, std::span<const size_t> facto
 /// Puts the kernels of stages next to each other, in their order: what needs none of them goes
 /// before, what needs one behind.
 Program make_adjacent(Program program, std::span<const size_t> stages);
+/// Puts the kernel of a stage, and those that need it, right behind the kernel of `other`, which
+/// does not.
+Program postpone(Program program, size_t stage, size_t other);
 /// Whether no other stage needs one of these and is needed by another.
 bool can_gather(const Program& program, std::span<const size_t> stages);
 

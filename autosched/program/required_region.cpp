@@ -43,6 +43,18 @@ class RegionReader {
         });
   }
 
+  /// As if the host read them at these indices, too, forms over its axes.
+  void add_pretended_read(const Nest& host, size_t depth, std::span<const Affine> indices) {
+    std::vector<Affine> origins;
+    std::vector<int64_t> widths;
+    for (size_t axis = 0; axis < host.axis_base.size(); ++axis) {
+      origins.push_back(origin_above(host, axis, depth));
+      widths.push_back(width_below(host, axis, depth));
+    }
+    for (size_t d = 0; d < windows_.size(); ++d)
+      add_index(windows_[d], indices[d], origins, widths);
+  }
+
   Region region() const {
     Region result;
     for (size_t d = 0; d < windows_.size(); ++d) {
@@ -143,10 +155,10 @@ class RegionReader {
 };
 
 bool covers(const Region& placed, const Region& needed) {
+  if (std::ranges::find(needed.spans, 0) != needed.spans.end()) return true;
   for (size_t d = 0; d < placed.base.size(); ++d) {
     const Affine shift = needed.base[d] - placed.base[d];
     if (!shift.is_constant()) return false;
-    if (needed.spans[d] == 0) return true;
     if (shift.constant() < 0 || shift.constant() + needed.spans[d] > placed.spans[d]) return false;
   }
   return true;
@@ -161,6 +173,13 @@ Region read_region(const Program& program, const NestPath& host, size_t depth, s
 
 Region read_region(const Program& program, const NestPath& host, size_t depth, TensorId tensor) {
   return RegionReader(program, host, depth, {tensor}, SIZE_MAX).region();
+}
+
+Region region_at(const Program& program, const NestPath& host, size_t depth, size_t stage,
+                 std::span<const Affine> indices) {
+  RegionReader reader(program, host, depth, program.graph.stages[stage].results, stage);
+  reader.add_pretended_read(nest_at(program, host), depth, indices);
+  return reader.region();
 }
 
 std::vector<ExprId> reads_of(const Graph& graph, const Stage& stage) {

@@ -5,6 +5,7 @@
 // the region with origin [0, v1] and spans [K, 32], where v1 is the variable of j/32.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "autosched/program/nests.hpp"
@@ -25,6 +26,10 @@ struct Region {
 Region read_region(const Program& program, const NestPath& host, size_t depth, size_t producer);
 /// The same of any tensor, an input for example.
 Region read_region(const Program& program, const NestPath& host, size_t depth, TensorId tensor);
+/// The region of a stage's results that is read there, and that the host would read at `indices`,
+/// a form over the host's axes for each dimension.
+Region region_at(const Program& program, const NestPath& host, size_t depth, size_t stage,
+                 std::span<const Affine> indices);
 
 /// The reads in the bodies (and targets) of a stage.
 std::vector<ExprId> reads_of(const Graph& graph, const Stage& stage);

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "autosched/gpu/companions.hpp"
 #include "autosched/lower/initial_program.hpp"
 #include "autosched/machine/target.hpp"
 #include "autosched/moves/record/entry.hpp"
@@ -55,7 +56,9 @@ class MoveDraw {
     };
     const std::map<std::string_view, std::function<Json()>> values{
         {"stage", [&] { return Json(name_of_stage(stage_)); }},
-        {"host", [&] { return Json(name_of_stage(any_stage())); }},
+        {"host", [&] { return Json(name_of_stage(host_ = any_stage())); }},
+        {"other", [&] { return Json(name_of_stage(any_stage())); }},
+        {"indices", [&] { return indices(); }},
         {"reader", [&] { return Json(name_of_stage(any_stage())); }},
         {"stages", [&] { return stages(); }},
         {"operand", [&] { return Json(graph().info(operand_ = any_operand()).name); }},
@@ -92,6 +95,24 @@ class MoveDraw {
       throw std::logic_error("no value is drawn for the member '" + std::string(member) +
                              "' of the move '" + std::string(row.name) + "'");
     return found->second();
+  }
+
+  // Those at which host and stage read the same, if any, else axes of the host.
+  Json indices() {
+    const Stage &stage = graph().stages[stage_], &host = graph().stages[host_];
+    std::optional<std::vector<Affine>> found;
+    if (random_.chance(80)) found = indices_like(program_.graph, stage, host, 0);
+    const auto rank = std::ssize(host.domain.extents);
+    Json list = Json::array();
+    for (size_t d = 0; d < stage.domain.output_rank; ++d) {
+      const Affine index =
+          found ? (*found)[d] : Affine::variable(static_cast<size_t>(random_.between(0, rank)));
+      Json& numbers = list.emplace_back(Json::array());
+      for (int64_t axis = 0; axis < rank; ++axis)
+        numbers.push_back(index.coefficient(static_cast<size_t>(axis)));
+      numbers.push_back(index.constant());
+    }
+    return list;
   }
 
   // The stage and others, such with its domain among them.
@@ -165,6 +186,7 @@ class MoveDraw {
   const Program& program_;
   Random& random_;
   size_t stage_;
+  size_t host_ = 0;    // that was drawn
   size_t stages_ = 1;  // in the list that was drawn
   TensorId operand_;   // that was drawn
 };

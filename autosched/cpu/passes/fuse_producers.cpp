@@ -12,6 +12,7 @@
 #include "autosched/moves/attachment.hpp"
 #include "autosched/moves/moves.hpp"
 #include "autosched/passes/attach_producers.hpp"
+#include "autosched/program/coverage.hpp"
 #include "autosched/program/points.hpp"
 
 namespace adjit::sched {

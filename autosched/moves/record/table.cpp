@@ -25,6 +25,20 @@ Packing packing_of(const MoveEntry& entry, size_t rank) {
   return packing;
 }
 
+// Forms over so many axes: their factors, and a constant.
+std::vector<Affine> indices_of(const MoveArgument& argument, size_t axes) {
+  constexpr int64_t kMost = INT32_MAX;  // products with extents have room in 64 bits
+  std::vector<Affine> indices;
+  for (const std::vector<int64_t>& numbers : argument.lists({-kMost, kMost})) {
+    if (numbers.size() != axes + 1)
+      argument.refuse("each is a factor for each of the host's " + std::to_string(axes) +
+                      " axes, and a constant");
+    Affine& index = indices.emplace_back(numbers.back());
+    for (size_t axis = 0; axis < axes; ++axis) index.set_coefficient(axis, numbers[axis]);
+  }
+  return indices;
+}
+
 // Every argument has a name before the program moves on: an entry asks the program, for stages and
 // for what its errors say, and the order of a call's arguments is the compiler's.
 constexpr MoveRow kMoves[] = {
@@ -125,6 +139,23 @@ constexpr MoveRow kMoves[] = {
        const size_t stage = e.stage("stage"), host = e.stage("host");
        const size_t depth = e["depth"].position(kLoopLimit + 1);
        p = compute_at(std::move(p), stage, host, depth);
+     }},
+    {"compute_with",
+     "",
+     "Computes a stage inside a loop of one that does not read it, but reads the same as it does: "
+     "the part that the other would read of it there at these indices.",
+     {{{"stage", "a stage, by name"},
+       {"host", "a stage behind it, by name"},
+       {"depth", "how many loops of the host go around the stage"},
+       {"indices",
+        "for each dimension of the stage's result: a factor for each axis of the host, and a "
+        "constant"}}},
+     [](Program& p, const MoveEntry& e) {
+       const size_t stage = e.stage("stage"), host = e.stage("host");
+       const size_t depth = e["depth"].position(kLoopLimit + 1);
+       const std::vector<Affine> indices =
+           indices_of(e["indices"], p.graph.stages[host].domain.rank());
+       p = compute_with(std::move(p), stage, host, depth, indices);
      }},
     {"pipeline",
      "",
@@ -431,6 +462,14 @@ constexpr MoveRow kMoves[] = {
      [](Program& p, const MoveEntry& e) {
        const std::vector<size_t> stages = e.stages("stages");
        p = make_adjacent(std::move(p), stages);
+     }},
+    {"postpone",
+     "",
+     "Puts the kernel of a stage, and those that need it, right behind the kernel of another.",
+     {{{"stage", "a stage, by name"}, {"other", "a stage that does not need it, by name"}}},
+     [](Program& p, const MoveEntry& e) {
+       const size_t stage = e.stage("stage"), other = e.stage("other");
+       p = postpone(std::move(p), stage, other);
      }},
 };
 

@@ -33,6 +33,13 @@ constexpr MoveExample kExamples[] = {
     {kTwice, "[]", R"({"move": "store_nontemporal", "stage": "y"})"},
     {kSoftmax, "[]", R"({"move": "prefetch", "stage": "s", "axis": 0})"},
     {kSoftmax, "[]", R"({"move": "compute_at", "stage": "s", "host": "y", "depth": 1})"},
+    {R"(def gradients(float(8, 16) x, float(8, 16) g) -> (dx, dw) {
+  dx(i, j) = g(i, j) * exp(x(i, j))
+  dw(j) +=! g(k, j)
+})",
+     R"([{"move": "reorder", "stage": "dw", "order": [1, 0]}])",
+     R"({"move": "compute_with", "stage": "dx", "host": "dw", "depth": 1,
+ "indices": [[0, 1, 0], [1, 0, 0]]})"},
     {R"(def total(float(64, 32) x) -> (s) {
   u(k, j) = x(k, j)
   s(j) +=! u(k, j)
@@ -157,6 +164,11 @@ constexpr MoveExample kExamples[] = {
   b(i) +=! a(i, k)
 })",
      "[]", R"({"move": "make_adjacent", "stages": ["a", "b"]})"},
+    {R"(def late(float(6, 7) x) -> (a, b) {
+  a(i) +=! x(i, k)
+  b(i) max=! x(i, k)
+})",
+     "[]", R"({"move": "postpone", "stage": "a", "other": "b"})"},
 };
 
 }  // namespace

@@ -83,6 +83,13 @@ TEST(Replay, RefusesValuesOfOtherTypesAndSizes) {
   expect_foreign(R"([{"move": "split_running", "stage": "C", "parts": 0}])", "from 1 on");
   expect_foreign(R"([{"move": "invert", "stage": "C", "chunk": 1}])", "from 2 on");
   expect_foreign(R"([{"move": "pipeline", "stage": "C", "buffers": 1}])", "from 2 to 8");
+  expect_foreign(R"([{"move": "compute_with", "stage": "C", "host": "C", "depth": 1,
+                      "indices": [[1, 0]]}])",
+                 "a factor for each of the host's 3 axes, and a constant");
+  expect_foreign(R"([{"move": "compute_with", "stage": "C", "host": "C", "depth": 1,
+                      "indices": [[1, 0, 0, 4294967296]]}])",
+                 "from -2147483647 to 2147483647");
+  expect_foreign(R"([{"move": "postpone", "stage": "C", "other": 1}])", "it must be a name");
   expect_foreign(R"([{"move": "fuse_axes", "stage": "C", "axis": -1}])", "from 0 to 2");
   expect_foreign(R"([{"move": "transpose_output", "stage": "C", "axis": "0"}])", "from 0 to 2");
   expect_foreign(R"([{"move": "gather_reduce", "stage": "C", "operand": 1}])", "it must be a name");
