@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <new>
 #include <optional>
+#include <set>
 #include <variant>
 
 #include "autosched/analysis/reads/join_chain.hpp"
 #include "autosched/analysis/shared_buffers.hpp"
 #include "autosched/program/nests.hpp"
 #include "autosched/program/threads.hpp"
+#include "jit/emit/ir/constant_loads.hpp"
 #include "jit/emit/kernel_frame.hpp"
 #include "jit/emit/local_results.hpp"
 #include "jit/emit/nest.hpp"
@@ -71,6 +73,7 @@ class KernelEmitter {
     scopes_.pop();
     builder_.CreateRetVoid();
     if (block_) finish_block();
+    if (math_.features().gpu && !out_.by_table) mark_constant_loads(*function_, constant_tensors());
     for (const Nest* nest : nests_) out_.register_tile |= is_register_tile(*nest);
   }
 
@@ -116,6 +119,18 @@ class KernelEmitter {
                       std::to_string(gpu->block_shared_bytes) + " are there");
   }
   const Stage& root_stage() const { return program_.graph.stages[kernel_.root.stage]; }
+
+  // Of the kernel's tensors: those of which no part is written in it.
+  std::vector<bool> constant_tensors() const {
+    const std::vector<uint32_t> buffers = shared_buffers(program_);
+    std::set<uint32_t> written;
+    for (const Nest* nest : nests_)
+      for (TensorId id : program_.graph.stages[nest->stage].results)
+        written.insert(buffers[id.value]);
+    std::vector<bool> constant;
+    for (TensorId id : out_.tensors) constant.push_back(!written.contains(buffers[id.value]));
+    return constant;
+  }
 
   // What a kernel without parallel loops does, a GPU's first thread does, or its first block.
   void emit_all(KernelContext& context) {
