@@ -240,7 +240,6 @@ class Counter {
 }  // namespace
 
 double registers_of(const Program& program, const PlacedNest& placed) {
-  constexpr double kRest = 24;
   const Stage& stage = program.graph.stages[placed.nest->stage];
   const std::span<const Loop> own = std::span(placed.path).subspan(placed.first);
   double accumulators = 0;
@@ -258,7 +257,14 @@ double registers_of(const Program& program, const PlacedNest& placed) {
         words *= static_cast<double>(own[l].trips);
     loaded += words;
   }
-  return kRest + accumulators + std::min(loaded, accumulators + kRest);
+  return kRestOfRegisters + accumulators + std::min(loaded, accumulators + kRestOfRegisters);
+}
+
+double registers_for(const GpuMachine& machine, int64_t blocks, int64_t threads) {
+  constexpr int64_t kTogether = 8;
+  const int64_t warps = blocks * ceil_div(threads, kWarpThreads);
+  const int64_t each = machine.registers / (warps * kWarpThreads) / kTogether * kTogether;
+  return std::min(kMostRegisters, static_cast<double>(each));
 }
 
 Requests requests_of(const Program& program, size_t kernel, const GpuMachine& machine) {

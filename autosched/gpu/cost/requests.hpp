@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "autosched/analysis/footprint.hpp"
 #include "autosched/machine/gpu_machine.hpp"
@@ -30,6 +31,10 @@ struct Requests {
 /// Registers of a thread that runs a nest, roughly: its accumulators, what it reads for them, and
 /// the rest.
 double registers_of(const Program& program, const PlacedNest& placed);
+inline constexpr double kMostRegisters = 255, kRestOfRegisters = 24;
+/// Registers that a thread may have where a multiprocessor is to have so many blocks of so many
+/// threads: a multiple of 8, for whole warps.
+double registers_for(const GpuMachine& machine, int64_t blocks, int64_t threads);
 
 /// Linear in the kernel's nests for those that are small, else quadratic.
 Requests requests_of(const Program& program, size_t kernel, const GpuMachine& machine);

@@ -50,5 +50,12 @@ TEST(Requests, FewRegistersLeaveRoomForMoreThreads) {
   EXPECT_LT(asked(parallel(std::move(tiled), 0, 2)).resident, kGpu.threads);
 }
 
+TEST(Requests, RegistersAreGivenToWarpsInEights) {
+  EXPECT_EQ(registers_for(kGpu, 2, 512), 64);
+  EXPECT_EQ(registers_for(kGpu, 1, 512), 128);
+  EXPECT_EQ(registers_for(kGpu, 2, 400), 72) << "65536 / 832 is 78";
+  EXPECT_EQ(registers_for(kGpu, 1, 32), kMostRegisters);
+}
+
 }  // namespace
 }  // namespace adjit::sched

@@ -69,5 +69,17 @@ TEST(Reuse, BlocksThatRunAtOnceShareWhatL2Has) {
   EXPECT_EQ(same.memory(1, kAll), 4 * (1024 + 1024)) << "what follows finds it, too";
 }
 
+TEST(Reuse, NestsThatReadTheSameRowsHoldItOnce) {
+  // 16 threads, a row of 2 lines each: where all are held, the second nest finds what the first
+  // one has read.
+  Program rows = initial_program(
+      parse_graph("def f(float(16, 64) x) -> (y) { m(i) +=! x(i, r)\n y(i, j) = x(i, j) - m(i) }"),
+      kGpu);
+  rows = parallel(compute_at(std::move(rows), 0, 1, 1), 1, 1);
+  const Caches caches(rows);
+  EXPECT_EQ(caches.sectors(16 * 2 * kCacheLine), 16 * 8);
+  EXPECT_GT(caches.sectors(0), 16 * 8);
+}
+
 }  // namespace
 }  // namespace adjit::sched
