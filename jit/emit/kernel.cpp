@@ -9,6 +9,7 @@
 
 #include "autosched/analysis/reads/join_chain.hpp"
 #include "autosched/analysis/shared_buffers.hpp"
+#include "autosched/gpu/cost/requests.hpp"
 #include "autosched/program/nests.hpp"
 #include "autosched/program/threads.hpp"
 #include "jit/emit/ir/constant_loads.hpp"
@@ -73,7 +74,7 @@ class KernelEmitter {
     scopes_.pop();
     builder_.CreateRetVoid();
     if (block_) finish_block();
-    if (math_.features().gpu && !out_.by_table) mark_constant_loads(*function_, constant_tensors());
+    if (math_.features().gpu && !out_.by_table) mark_constant_loads(*function_, only_read());
     for (const Nest* nest : nests_) out_.register_tile |= is_register_tile(*nest);
   }
 
@@ -87,17 +88,24 @@ class KernelEmitter {
            });
   }
 
+  // Of the kernel's tensors: those of which no part is written in it.
+  std::vector<bool> only_read() const {
+    const std::vector<uint32_t> buffers = shared_buffers(program_);
+    std::set<uint32_t> written;
+    for (const Nest* nest : nests_)
+      for (TensorId id : program_.graph.stages[nest->stage].results)
+        written.insert(buffers[id.value]);
+    std::vector<bool> read;
+    for (TensorId id : out_.tensors) read.push_back(!written.contains(buffers[id.value]));
+    return read;
+  }
+
   // Results overlap nothing that a kernel reads (bindings/c/arrays.hpp), but where two tensors lie
   // in one buffer.
   void mark_what_is_only_read() {
-    const std::vector<uint32_t> buffers = shared_buffers(program_);
-    std::vector<uint32_t> written;
-    for (const Nest* nest : nests_)
-      for (TensorId id : program_.graph.stages[nest->stage].results)
-        written.push_back(buffers[id.value]);
-    for (size_t k = 0; k < out_.tensors.size(); ++k)
-      if (std::ranges::find(written, buffers[out_.tensors[k].value]) == written.end())
-        mark_read_only(*function_, k);
+    const std::vector<bool> read = only_read();
+    for (size_t k = 0; k < read.size(); ++k)
+      if (read[k]) mark_read_only(*function_, k);
   }
 
   // What a launch of the kernel has to know.
@@ -106,31 +114,33 @@ class KernelEmitter {
     out_.shared_bytes = block_->shared_bytes();
     const auto* gpu = std::get_if<GpuMachine>(&program_.target);
     invariant(gpu != nullptr, "a CPU's program has loops of a block's threads");
-    // Where shared memory has room for a second block, as the schedule's tiles expect, registers
-    // have, too: 128 for each of 256 threads, or more.
-    constexpr int64_t kFewRegisters = 128, kOfABlock = 1 << 10;  // bytes that the driver takes
-    const bool second = 2 * (out_.shared_bytes + kOfABlock) <= gpu->shared_bytes &&
-                        2 * kFewRegisters * out_.threads <= gpu->registers;
-    limit_threads(*function_, out_.threads, second ? 2 : 1);
+    limit_threads(*function_, out_.threads, blocks_at_once(*gpu));
     if (out_.shared_bytes > gpu->block_shared_bytes)
       throw Error(ErrorCode::Schedule,
                   "a block of the kernel of '" + stage_name(program_.graph, root_stage()) +
                       "' would share " + std::to_string(out_.shared_bytes) + " bytes; at most " +
                       std::to_string(gpu->block_shared_bytes) + " are there");
   }
-  const Stage& root_stage() const { return program_.graph.stages[kernel_.root.stage]; }
 
-  // Of the kernel's tensors: those of which no part is written in it.
-  std::vector<bool> constant_tensors() const {
-    const std::vector<uint32_t> buffers = shared_buffers(program_);
-    std::set<uint32_t> written;
-    for (const Nest* nest : nests_)
-      for (TensorId id : program_.graph.stages[nest->stage].results)
-        written.insert(buffers[id.value]);
-    std::vector<bool> constant;
-    for (TensorId id : out_.tensors) constant.push_back(!written.contains(buffers[id.value]));
-    return constant;
+  // Blocks of a multiprocessor that registers are to be found for; 0: the assembler may weigh that.
+  int64_t blocks_at_once(const GpuMachine& gpu) const {
+    // Where shared memory has room for a second block, as the schedule's tiles expect, registers
+    // have, too: 128 for each of 256 threads, or more.
+    constexpr int64_t kFewRegisters = 128, kOfABlock = 1 << 10;  // bytes that the driver takes
+    if (2 * (out_.shared_bytes + kOfABlock) <= gpu.shared_bytes &&
+        2 * kFewRegisters * out_.threads <= gpu.registers)
+      return 2;
+    // Else ptxas spills some registers for a third block, which is of use where there is one.
+    const int64_t blocks = ceil_div(out_.tasks, tasks_in_turn(program_, kernel_.root));
+    const int64_t each = ceil_div(blocks, gpu.multiprocessors);
+    if (each > 2) return 0;
+    double registers = 0;
+    for (const PlacedNest& nest : placed_nests(program_, kernel_))
+      registers = std::max(registers, registers_of(program_, nest));
+    return registers <= registers_for(gpu, each, out_.threads) ? each : 0;
   }
+
+  const Stage& root_stage() const { return program_.graph.stages[kernel_.root.stage]; }
 
   // What a kernel without parallel loops does, a GPU's first thread does, or its first block.
   void emit_all(KernelContext& context) {

@@ -108,7 +108,7 @@ void limit_threads(llvm::Function& kernel, int64_t threads, int64_t blocks) {
         ->addOperand(llvm::MDNode::get(context, limit));
   };
   annotate("maxntidx", threads);
-  if (blocks > 1) annotate("minctasm", blocks);
+  if (blocks > 0) annotate("minctasm", blocks);
 }
 
 Value* table_of(llvm::Function& kernel, const TargetFeatures& features, bool by_table) {

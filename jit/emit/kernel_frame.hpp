@@ -36,7 +36,7 @@ llvm::Value* tensor_pointer(llvm::IRBuilder<>& builder, llvm::Function& kernel, 
 void mark_read_only(llvm::Function& kernel, size_t k);
 
 /// Tells a GPU's kernel how many threads its blocks have at most, and how many blocks of a
-/// multiprocessor are to find registers: else the assembler weighs these against memory of its own.
+/// multiprocessor are to find registers; 0: the assembler weighs these against memory of its own.
 void limit_threads(llvm::Function& kernel, int64_t threads, int64_t blocks);
 
 struct Tasks {
