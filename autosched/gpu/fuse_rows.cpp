@@ -12,7 +12,7 @@
 #include "autosched/gpu/loops/block_loops.hpp"
 #include "autosched/gpu/loops/thread_loops.hpp"
 #include "autosched/gpu/product_tile.hpp"
-#include "autosched/moves/attachment.hpp"
+#include "autosched/moves/attached/attachment.hpp"
 #include "autosched/moves/moves.hpp"
 #include "autosched/passes/attach_producers.hpp"
 #include "autosched/program/coverage.hpp"
@@ -59,6 +59,7 @@ class RowFuser {
     for (size_t s = program_.graph.stages.size(); s-- > 0;) {
       const std::optional<NestPath> path = find_nest(program_, s);
       if (!path || !path->steps.empty() || !may_take_part(s)) continue;
+      if (!nest_at(program_, *path).attached.empty()) continue;  // it has its rows (fuse_columns)
       if (deciding_axis(program_.graph, program_.graph.stages[s])) continue;
       const Program before = program_;
       // One producer decides about the order of loops for all: where that does not pay, without.
@@ -74,13 +75,7 @@ class RowFuser {
 
  private:
   bool may_take_part(size_t s) const {
-    const Stage& stage = program_.graph.stages[s];
-    if (stage.kind != StageKind::Compute || running_of(program_.graph, stage)) return false;
-    if (!joined_tensors(program_.graph, stage).empty()) return false;
-    // A reduction that threads cannot share is one thread's, while the others wait.
-    return stage.domain.reduction_rank() == 0 ||
-           (may_cooperate(program_.graph, stage) && !is_contraction(program_.graph, stage) &&
-            !product_tile(program_.graph, stage, machine_));
+    return may_be_computed_by_rows(program_.graph, program_.graph.stages[s], machine_);
   }
 
   const Nest& nest_of_root(size_t host) const {
@@ -252,6 +247,16 @@ class RowFuser {
 };
 
 }  // namespace
+
+bool may_be_computed_by_rows(const LoweredGraph& graph, const Stage& stage,
+                             const GpuMachine& machine) {
+  if (stage.kind != StageKind::Compute || running_of(graph, stage)) return false;
+  if (!joined_tensors(graph, stage).empty()) return false;
+  // A reduction that threads cannot share is one thread's, while the others wait.
+  return stage.domain.reduction_rank() == 0 ||
+         (may_cooperate(graph, stage) && !is_contraction(graph, stage) &&
+          !product_tile(graph, stage, machine));
+}
 
 Program fuse_rows(Program program, const GpuMachine& machine, Choices& choices) {
   return RowFuser(std::move(program), machine, choices)();

@@ -13,6 +13,11 @@
 
 namespace adjit::sched {
 
+/// Whether a stage may be one of a block's that computes rows: scatters, scans, contractions,
+/// joins, what runs on, and what has a product_tile stay kernels of their own.
+bool may_be_computed_by_rows(const LoweredGraph& graph, const Stage& stage,
+                             const GpuMachine& machine);
+
 /// A row is what one iteration of the loops around needs: it may be a column of the memory.
 /// Attaches stages to their readers, all those of a kernel at one depth, where each iteration of
 /// the loops around needs a part of them that no other one does: reductions, and what reads them.

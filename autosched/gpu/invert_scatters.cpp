@@ -11,7 +11,7 @@
 #include "autosched/gpu/cost/cost.hpp"
 #include "autosched/gpu/kernel_loops.hpp"
 #include "autosched/gpu/split_reductions.hpp"
-#include "autosched/moves/attachment.hpp"
+#include "autosched/moves/attached/attachment.hpp"
 #include "autosched/moves/moves.hpp"
 #include "autosched/program/graph_edit.hpp"
 #include "autosched/program/nests.hpp"

@@ -167,6 +167,7 @@ double KernelLoops::microseconds_alone(const Program& program, size_t stage) {
 }
 
 Program KernelLoops::operator()(Program program, size_t root) {
+  if (is_block_kernel(program.kernels[find_nest(program, root)->kernel])) return program;
   if (!nest_of(program, root).attached.empty())
     return usual_loops(std::move(program), root, choices_);
   const std::optional<size_t> sum = sum_for(program, root);

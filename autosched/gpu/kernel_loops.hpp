@@ -25,7 +25,7 @@ class KernelLoops {
   /// (fuse_epilogues.hpp); nullopt: it is none, or shared memory does not hold its tiles. `root`:
   /// of a kernel whose nests are plain.
   std::optional<Program> product_tiles(const Program& program, size_t root);
-  /// Those of any other kernel, and of such a one, too.
+  /// Those of any other kernel, and of such a one, too; one that has them (fuse_columns.hpp) stays.
   Program operator()(Program program, size_t root);
 
  private:

@@ -10,6 +10,7 @@
 #include "autosched/gpu/contraction.hpp"
 #include "autosched/gpu/loops/pointwise_reader.hpp"
 #include "autosched/gpu/product.hpp"
+#include "autosched/gpu/product_tile.hpp"
 #include "autosched/moves/moves.hpp"
 #include "autosched/moves/zero_factors.hpp"
 #include "autosched/program/graph_edit.hpp"

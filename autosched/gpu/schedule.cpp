@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "autosched/analysis/scan_invariants.hpp"
+#include "autosched/gpu/fuse_columns.hpp"
 #include "autosched/gpu/fuse_epilogues.hpp"
 #include "autosched/gpu/fuse_rows.hpp"
 #include "autosched/gpu/invert_scatters.hpp"
@@ -90,6 +91,10 @@ Program invert_scatters_of(Program program, Context& context) {
   return invert_scatters(std::move(program), context.machine, context.choices);
 }
 
+Program fuse_columns_of(Program program, Context& context) {
+  return fuse_columns(std::move(program), context.machine, context.choices);
+}
+
 Program fuse_rows_of(Program program, Context& context) {
   return fuse_rows(std::move(program), context.machine, context.choices);
 }
@@ -160,6 +165,7 @@ std::span<const GpuPass> pass_list() {
       {"fuse siblings", {FuseSiblings}, true, fuse_siblings_of},
       {"rematerialize", {EagerOutputs, Rematerialize}, true, rematerialize_some},
       {"invert scatters", {Invert}, true, invert_scatters_of},
+      {"fuse columns", {FuseSiblings}, true, fuse_columns_of},
       {"fuse rows", {ComputeAt}, true, fuse_rows_of},
       {"products", {}, true, products_of},
       {"split prefixes", {SplitPrefix}, true, split_prefixes},

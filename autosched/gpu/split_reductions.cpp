@@ -15,6 +15,7 @@
 #include "autosched/program/nests.hpp"
 #include "autosched/program/points.hpp"
 #include "autosched/program/segments.hpp"
+#include "autosched/program/threads.hpp"
 #include "autosched/program/winners.hpp"
 
 namespace adjit::sched {
@@ -160,6 +161,8 @@ Program split_long_reductions(Program program, const GpuMachine& machine, Choice
   // What combines the parts stands behind them: it is looked at next.
   for (size_t s = 0; s < program.graph.stages.size(); ++s) {
     if (!is_alone(program, s)) continue;
+    // It has its loops (fuse_columns).
+    if (is_block_kernel(program.kernels[find_nest(program, s)->kernel])) continue;
     const Stage& stage = program.graph.stages[s];
     if (const std::optional<ProductTile> tile =
             chosen_split(program.graph, stage, machine, choices)) {

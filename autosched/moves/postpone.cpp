@@ -26,7 +26,10 @@ std::vector<bool> kernels_that_need(const Program& program, const std::vector<si
     if (!need[kernel.root.stage]) continue;
     for_each_nest(kernel.root, [&](const Nest& nest) {
       for (TensorId id : program.graph.stages[nest.stage].results)
-        for (size_t reader : program.readers[id.value]) need[root[reader]] = true;
+        for (size_t reader : program.readers[id.value]) {
+          invariant(root[reader] != SIZE_MAX, "a stage that reads another is in no kernel");
+          need[root[reader]] = true;
+        }
     });
   }
   return need;

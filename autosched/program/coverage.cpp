@@ -1,4 +1,8 @@
-// autosched/program/coverage.cpp -- numbers of points, with host's axes as their digits.
+// autosched/program/coverage.cpp -- regions of a host's iterations as digits of a mixed radix.
+//
+// A dimension is covered once where the origin of the region is a sum of axes times strides, and
+// each stride is the one before it times the trips along that one's axis, the first the region's
+// own width.
 #include "autosched/program/coverage.hpp"
 
 #include <algorithm>
@@ -36,10 +40,11 @@ class Coverage {
     followed_.assign(axes_.size(), false);
   }
 
-  // Dimension by dimension; no axis may move two of them.
+  // To be asked for each dimension: an axis that moves two of them covers neither.
   bool covers(const Affine& base, int64_t span, int64_t extent) {
-    if (base == Affine() && span == extent) return true;
-    std::optional<std::vector<Digit>> digits = digits_of(without_fixed(base));
+    const Affine moving = without_fixed(base);
+    if (moving == Affine() && span == extent) return true;
+    std::optional<std::vector<Digit>> digits = digits_of(moving);
     if (!digits || digits->empty()) return false;
     std::ranges::sort(*digits, {}, &Digit::stride);
     int64_t next = span;  // the first point that the digits so far do not reach
@@ -89,14 +94,16 @@ class Coverage {
   std::vector<bool> followed_;
 };
 
-// The largest value of a form over a stage's axes in one iteration of the host's loops [0, depth).
+// The largest value of a form over a stage's axes in one iteration of the host's loops [0, depth);
+// less where an axis' last iteration may be shorter: code may leave that one earlier.
 Affine largest_inside(const Nest& host, size_t depth, const Affine& form) {
   Affine largest(form.constant());
   for (size_t axis = 0; axis < form.size(); ++axis) {
     const int64_t scale = form.coefficient(axis);
     if (scale == 0) continue;
     largest += origin_above(host, axis, depth) * scale;
-    if (scale > 0) largest += (width_below(host, axis, depth) - 1) * scale;
+    const int64_t width = width_below(host, axis, depth);
+    if (scale > 0 && host.spans[axis] % width == 0) largest += (width - 1) * scale;
   }
   return largest;
 }

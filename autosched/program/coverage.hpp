@@ -15,8 +15,9 @@ namespace adjit::sched {
 bool covers_exactly_once(const Program& program, const Nest& host, size_t depth, size_t stage,
                          const Region& region);
 
-/// Whether code for the host comes to all of these regions that have a point in the results: it
-/// leaves loops over a reduction where the host's domain has no more points.
+/// Whether the host's code runs what is attached for all of these regions that have a point in the
+/// results: a loop over a reduction ends early where the host's domain has no more points, and what
+/// is attached behind that is not run.
 bool comes_to_all_points(const Program& program, const Nest& host, size_t depth, size_t stage,
                          const Region& region);
 

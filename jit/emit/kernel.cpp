@@ -130,10 +130,11 @@ class KernelEmitter {
     if (2 * (out_.shared_bytes + kOfABlock) <= gpu.shared_bytes &&
         2 * kFewRegisters * out_.threads <= gpu.registers)
       return 2;
-    // Else ptxas spills some registers for a third block, which is of use where there is one.
+    // Else, told nothing, ptxas spills some registers to make room for a third block. Where each
+    // multiprocessor gets one or two blocks in all, it is told so.
     const int64_t blocks = ceil_div(out_.tasks, tasks_in_turn(program_, kernel_.root));
     const int64_t each = ceil_div(blocks, gpu.multiprocessors);
-    if (each > 2) return 0;
+    if (each < 1 || each > 2) return 0;
     double registers = 0;
     for (const PlacedNest& nest : placed_nests(program_, kernel_))
       registers = std::max(registers, registers_of(program_, nest));

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "autosched/gpu/companions.hpp"
+#include "autosched/gpu/columns/companions.hpp"
 #include "autosched/lower/initial_program.hpp"
 #include "autosched/machine/target.hpp"
 #include "autosched/moves/record/entry.hpp"

@@ -8,7 +8,7 @@
 #include "autosched/analysis/work.hpp"
 #include "autosched/cpu/passes/loops/tasks.hpp"
 #include "autosched/machine/thresholds.hpp"
-#include "autosched/moves/attachment.hpp"
+#include "autosched/moves/attached/attachment.hpp"
 #include "autosched/moves/moves.hpp"
 #include "autosched/program/nests.hpp"
 #include "autosched/program/points.hpp"

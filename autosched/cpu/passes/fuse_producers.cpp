@@ -9,11 +9,12 @@
 #include "autosched/analysis/reads/join_chain.hpp"
 #include "autosched/analysis/reads/select_axis.hpp"
 #include "autosched/machine/thresholds.hpp"
-#include "autosched/moves/attachment.hpp"
+#include "autosched/moves/attached/attachment.hpp"
 #include "autosched/moves/moves.hpp"
 #include "autosched/passes/attach_producers.hpp"
 #include "autosched/program/coverage.hpp"
 #include "autosched/program/points.hpp"
+#include "autosched/program/required_region.hpp"
 
 namespace adjit::sched {
 namespace {
@@ -133,7 +134,9 @@ class RowGrouper {
     const Nest& nest = nest_at(program_, *find_nest(program_, host));
     const Attachment where = attachment(program_, stage, host, depth);
     if (where.refusal) return std::nullopt;
-    if (!covers_exactly_once(program_, nest, depth, stage, where.region)) return std::nullopt;
+    if (!covers_exactly_once(program_, nest, depth, stage, where.region) ||
+        !follows_axes(nest, depth, where.region, program_.graph.stages[stage].domain))
+      return std::nullopt;
     const int64_t bytes = local_bytes(program_, stage, where.region) + local_bytes(program_, nest);
     if (!where.whole && bytes > ((is_row(where.region) ? 2 : 1) * thresholds().local_bytes))
       return false;
@@ -146,6 +149,21 @@ class RowGrouper {
         });
     if ((answer == 0) != wanted) return false;
     program_ = compute_at(std::move(program_), stage, host, depth);
+    return true;
+  }
+
+  // Whether each dimension is whole, or one axis of the host from end to end. Where several axes
+  // count a dimension, deeper loops would do, which no threshold was set for.
+  static bool follows_axes(const Nest& host, size_t depth, const Region& region,
+                           const Domain& stage) {
+    for (size_t d = 0; d < region.base.size(); ++d) {
+      const int64_t extent = stage.extents[d];
+      bool found = region.base[d] == Affine() && region.spans[d] == extent;
+      for (size_t axis = 0; axis < host.axis_base.size() && !found; ++axis)
+        found = host.spans[axis] == extent && region.spans[d] == width_below(host, axis, depth) &&
+                region.base[d] == origin_above(host, axis, depth);
+      if (!found) return false;
+    }
     return true;
   }
 

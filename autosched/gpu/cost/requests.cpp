@@ -262,7 +262,7 @@ double registers_of(const Program& program, const PlacedNest& placed) {
 
 double registers_for(const GpuMachine& machine, int64_t blocks, int64_t threads) {
   constexpr int64_t kTogether = 8;
-  const int64_t warps = blocks * ceil_div(threads, kWarpThreads);
+  const int64_t warps = std::max<int64_t>(1, blocks * ceil_div(threads, kWarpThreads));
   const int64_t each = machine.registers / (warps * kWarpThreads) / kTogether * kTogether;
   return std::min(kMostRegisters, static_cast<double>(each));
 }

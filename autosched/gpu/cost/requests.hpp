@@ -33,7 +33,8 @@ struct Requests {
 double registers_of(const Program& program, const PlacedNest& placed);
 inline constexpr double kMostRegisters = 255, kRestOfRegisters = 24;
 /// Registers that a thread may have where a multiprocessor is to have so many blocks of so many
-/// threads: a multiple of 8, for whole warps.
+/// threads: a multiple of 8, for whole warps; at most kMostRegisters, which an instruction can
+/// name.
 double registers_for(const GpuMachine& machine, int64_t blocks, int64_t threads);
 
 /// Linear in the kernel's nests for those that are small, else quadratic.

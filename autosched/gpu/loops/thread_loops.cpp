@@ -2,6 +2,7 @@
 #include "autosched/gpu/loops/thread_loops.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 #include <vector>
 
@@ -35,11 +36,13 @@ struct ThreadGrid {
 
 class ThreadGridMaker {
  public:
-  ThreadGridMaker(const Program& program, size_t stage, size_t first, int64_t threads)
+  ThreadGridMaker(const Program& program, size_t stage, size_t first, int64_t threads,
+                  int64_t neighbours)
       : graph_(program.graph),
         stage_(program.graph.stages[stage]),
         nest_(nest_of(program, stage)),
-        left_(threads) {
+        left_(threads),
+        neighbours_(neighbours) {
     for (size_t l = first; l < nest_.loops.size(); ++l) loops_.push_back(nest_.loops[l]);
   }
 
@@ -59,15 +62,29 @@ class ThreadGridMaker {
     return loop.trips > 1 && (!is_reduction(loop) || may_cooperate(graph_, stage_));
   }
 
+  int64_t at_most_left(int64_t trips) const {
+    return power_below(static_cast<double>(std::min(left_, trips)));
+  }
+
+  // Whether as many threads as were asked for go along the loop; results of a reduction are
+  // exchanged quickly between whole warps, or in a part of one.
+  bool takes_neighbours(const Loop& loop, int64_t trips) const {
+    if (neighbours_ < 2 || neighbours_ > left_ || trips % neighbours_ != 0) return false;
+    return !is_reduction(loop) || neighbours_ % kWarpThreads == 0 ||
+           (neighbours_ < kWarpThreads && std::has_single_bit(static_cast<uint64_t>(neighbours_)));
+  }
+
   void place_neighbours(size_t axis) {
     const auto loop = std::ranges::find(loops_, axis, &Loop::axis);
     if (loop == loops_.end() || !takes_threads(*loop) || loop->step != 1) return;
     int64_t lanes = lanes_along(graph_, stage_, axis, loop->trips);
     // Few vectors leave threads idle; and a tile that is not whole is no reduction that threads
     // share.
-    if (loop->trips / lanes < std::min<int64_t>(left_, kWarpThreads)) lanes = 1;
+    if (loop->trips / lanes < std::min<int64_t>(left_, kWarpThreads) &&
+        !takes_neighbours(*loop, loop->trips / lanes))
+      lanes = 1;
     const auto threads_for = [&](int64_t trips) {
-      return std::min(left_, power_below(static_cast<double>(trips)));
+      return takes_neighbours(*loop, trips) ? neighbours_ : at_most_left(trips);
     };
     int64_t threads = threads_for(loop->trips / lanes);
     const bool ragged = loop->trips % (threads * lanes) != 0;
@@ -83,7 +100,7 @@ class ThreadGridMaker {
   void place(const Loop& loop) {
     if (left_ < 2 || !takes_threads(loop)) return;
     if (grid_.neighbours && grid_.neighbours->axis == loop.axis) return;
-    const int64_t threads = std::min(left_, power_below(static_cast<double>(loop.trips)));
+    const int64_t threads = at_most_left(loop.trips);
     grid_.others.push_back({loop.axis, threads});
     left_ /= threads;
   }
@@ -93,6 +110,7 @@ class ThreadGridMaker {
   const Nest& nest_;
   std::vector<Loop> loops_;
   int64_t left_;
+  int64_t neighbours_;
   ThreadGrid grid_;
 };
 
@@ -158,8 +176,9 @@ bool may_cooperate(const LoweredGraph& graph, const Stage& stage) {
          threads_may_reduce(graph, stage) && !segments_of(graph.pool, stage);
 }
 
-Program thread_loops(Program program, size_t stage, size_t first, int64_t threads) {
-  const ThreadGrid grid = ThreadGridMaker(program, stage, first, threads)();
+Program thread_loops(Program program, size_t stage, size_t first, int64_t threads,
+                     int64_t neighbours) {
+  const ThreadGrid grid = ThreadGridMaker(program, stage, first, threads, neighbours)();
   const size_t rank = program.graph.stages[stage].domain.output_rank;
   if (grid.lanes > 1)
     program = vectorize(std::move(program), stage, grid.neighbours->axis, grid.lanes);

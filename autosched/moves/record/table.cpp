@@ -149,7 +149,7 @@ constexpr MoveRow kMoves[] = {
        {"depth", "how many loops of the host go around the stage"},
        {"indices",
         "for each dimension of the stage's result: a factor for each axis of the host, and a "
-        "constant"}}},
+        "constant; in the example i is the host's axis 1, j its axis 0"}}},
      [](Program& p, const MoveEntry& e) {
        const size_t stage = e.stage("stage"), host = e.stage("host");
        const size_t depth = e["depth"].position(kLoopLimit + 1);

@@ -7,9 +7,9 @@
 
 namespace adjit::emit {
 
-/// Says of each load from a parameter of these that its memory stays as it is: of two loads of one
-/// element the back end leaves one, whatever stands between them (a barrier, say). `constant`: per
-/// parameter.
+/// Says of each load from a parameter of these that its memory stays as it is: the back end makes
+/// one load of two of one element, whatever stands between them (a barrier, say). `constant`: per
+/// parameter. Loads of more than 16 bytes stay as they are.
 void mark_constant_loads(llvm::Function& function, const std::vector<bool>& constant);
 
 }  // namespace adjit::emit

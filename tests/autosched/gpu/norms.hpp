@@ -1,13 +1,23 @@
 // tests/autosched/gpu/norms.hpp -- gradients of normalisations.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 
+#include "autosched/program/program.hpp"
 #include "runtime/graph/parse/text_module.hpp"
 #include "tests/rooms.hpp"
 
 namespace adjit::sched {
+
+/// Whether rows are computed in the pass of a sum over them.
+inline bool computes_rows_in_sums(const Program& program) {
+  return std::ranges::any_of(program.kernels, [&](const Kernel& kernel) {
+    const Domain& domain = program.graph.stages[kernel.root.stage].domain;
+    return domain.reduction_rank() > 0 && domain.output_rank > 0 && !kernel.root.attached.empty();
+  });
+}
 
 /// A layer norm's three gradients: by the input, the scale and the shift.
 inline Graph layer_norm(int64_t rows, int64_t width) {

@@ -56,11 +56,11 @@ void expect_right_for_seeds(const Program& program) {
 TEST(GpuKernels, VectorsAreLoadedAndStoredWholeWhereTheyAreAligned) {
   const Program p = flat_program(parse_graph(kMuladd));
   const std::string ptx = EmulatedProgram(p).ptx();
-  EXPECT_EQ(occurrences(ptx, "ld.global.v4.f32"), 2u) << ptx;
+  EXPECT_EQ(occurrences(ptx, "ld.global.nc.v4.f32"), 2u) << ptx;
   EXPECT_EQ(occurrences(ptx, "st.global.v4.f32"), 1u) << ptx;
   EXPECT_EQ(occurrences(ptx, "fma.rn.f32"), 0u) << "a product and a sum round twice\n" << ptx;
   const std::string unaligned = EmulatedProgram(p, 0).ptx();
-  EXPECT_EQ(occurrences(unaligned, "ld.global.f32"), 8u) << unaligned;
+  EXPECT_EQ(occurrences(unaligned, "ld.global.nc.f32"), 8u) << unaligned;
   expect_in_registers(EmulatedProgram(p));
   expect_right_for_seeds(p);
 }

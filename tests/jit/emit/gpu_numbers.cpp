@@ -47,9 +47,11 @@ int64_t accesses_in(const std::string& ptx) {
   return count_of(ptx, {"ld.global", "st.global", "cp.async.ca", "cp.async.cg"});
 }
 int64_t wide_accesses_in(const std::string& ptx) {
-  return count_of(ptx, {"ld.global.v4.f32", "st.global.v4.f32", "ld.global.v2.f64",
-                        "st.global.v2.f64", "ld.global.v4.b32", "st.global.v4.b32",
-                        "ld.global.v4.u32", "st.global.v4.u32", "cp.async.cg"});
+  return count_of(
+      ptx, {"ld.global.v4.f32", "ld.global.nc.v4.f32", "st.global.v4.f32", "ld.global.v2.f64",
+            "ld.global.nc.v2.f64", "st.global.v2.f64", "ld.global.v4.b32", "ld.global.nc.v4.b32",
+            "st.global.v4.b32", "ld.global.v4.u32", "ld.global.nc.v4.u32", "st.global.v4.u32",
+            "cp.async.cg"});
 }
 
 bool is_instruction(const std::string& line) {

@@ -46,8 +46,8 @@ std::vector<Golden> goldens() {
       "def f(float(4096, 1024) x) -> (y) {\n m(i) +=! x(i, r) * 0.0009765625\n"
       " v(i) +=! (x(i, r) - m(i)) * (x(i, r) - m(i))\n"
       " y(i, j) = (x(i, j) - m(i)) * rsqrt(v(i) * 0.0009765625 + 0.00001)\n}");
-  all.push_back({"column sums", column_sum_graph(32768, 1024), 40});
-  all.push_back({"total", total_graph(4096, 4096), 40});
+  all.push_back({"column sums", column_sum_graph(32768, 1024), 64});
+  all.push_back({"total", total_graph(4096, 4096), 64});
   all.push_back({"product of 4096", matmul_graph(4096, 4096, 4096), 232});
   all.push_back({"product, both transposed", product_graph(1024, 1024, 1024, true, true), 96});
   return all;

@@ -199,16 +199,29 @@ TEST(Kernel, LimitsTheRegistersOfBlocks) {
   EXPECT_EQ(limits_of(alone), Limits{}) << "threads by themselves are in blocks of any size";
   for (const int64_t count : {32, 256, 512, 1024}) {
     const Program p = parallel(threads(initial_program(graph, GpuMachine{}), 0, 1, count), 0, 1);
-    Limits wanted{{"maxntidx", count}};
-    if (count <= 256) wanted["minctasm"] = 2;
-    EXPECT_EQ(limits_of(p), wanted) << "128 registers of a thread";
+    const Limits wanted{{"maxntidx", count}, {"minctasm", count <= 256 ? 2 : 1}};
+    EXPECT_EQ(limits_of(p), wanted) << "two have 128 registers a thread, or there is but one";
   }
   const auto in_memory = [&](int64_t bytes) {
     return limits_of(parallel(
         threads(initial_program(graph, GpuMachine{.shared_bytes = bytes}), 0, 1, 256), 0, 1));
   };
   EXPECT_EQ(in_memory(4 << 10)["minctasm"], 2);
-  EXPECT_EQ(in_memory(2 << 10).count("minctasm"), 0u) << "no shared memory for a second block";
+  EXPECT_EQ(in_memory(2 << 10)["minctasm"], 1) << "no shared memory for a second block";
+  const Program many = parallel(
+      threads(initial_program(parse_graph("def main(float(400, 1024) x) -> (s) {"
+                                          " s(i) +=! x(i, r) where i in 0:400, r in 0:1024 }"),
+                              GpuMachine{}),
+              0, 1, 512),
+      0, 1);
+  EXPECT_EQ(limits_of(many), (Limits{{"maxntidx", 512}})) << "a third block may be of use";
+  const Program empty = parallel(
+      threads(initial_program(parse_graph("def main(float(0, 1024) x) -> (y) {"
+                                          " y(i, j) = exp(x(i, j)) where i in 0:0, j in 0:1024 }"),
+                              GpuMachine{}),
+              0, 1, 1024),
+      0, 1);
+  EXPECT_EQ(limits_of(empty), (Limits{{"maxntidx", 1024}})) << "there is no block";
 }
 
 // The same program twice is the same text: caches compare bytes.

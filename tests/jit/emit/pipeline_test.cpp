@@ -78,8 +78,8 @@ TEST(Pipeline, WhatGoesThroughRegistersIsOnItsWayWhileOthersCompute) {
   EXPECT_EQ(occurrences(ptx, "cp.async.ca"), 0u);
   EXPECT_EQ(occurrences(ptx, "bar.sync"), 1u);
   const std::string loop = ptx.substr(ptx.find("bar.sync"));
-  EXPECT_EQ(occurrences(loop, "ld.global.v4.f32"), 2u) << loop;
-  EXPECT_LT(loop.find("ld.global.v4.f32"), loop.find("ld.shared")) << loop;
+  EXPECT_EQ(occurrences(loop, "ld.global.nc.v4.f32"), 2u) << loop;
+  EXPECT_LT(loop.find("ld.global.nc.v4.f32"), loop.find("ld.shared")) << loop;
   EXPECT_GT(loop.find("st.shared"), loop.rfind("ld.shared")) << loop;
 }
 

@@ -162,12 +162,12 @@ TEST_F(GpuVariants, VectorsAreLoadedAndStoredWholeWhereTheArgumentsAreAligned) {
   for (const std::string& text : {muladd("float", 1024, 2048), std::string(kTanhAdjoint)}) {
     Request request = for_gpu(text);
     const auto ptx = [&] { return assembly_text(engine->compiler(), request); };
-    EXPECT_EQ(occurrences(ptx(), "ld.global.v4.f32"), 2) << ptx();
+    EXPECT_EQ(occurrences(ptx(), "ld.global.nc.v4.f32"), 2) << ptx();
     EXPECT_EQ(occurrences(ptx(), "st.global.v4.f32"), 1) << ptx();
     request.unaligned = {0, 1, 2};
     EXPECT_EQ(occurrences(ptx(), ".global.v"), 0) << ptx();
     request.unaligned = {1};
-    EXPECT_EQ(occurrences(ptx(), "ld.global.v4.f32"), 1) << ptx();
+    EXPECT_EQ(occurrences(ptx(), "ld.global.nc.v4.f32"), 1) << ptx();
     EXPECT_EQ(occurrences(ptx(), "st.global.v4.f32"), 1) << ptx();
   }
 }

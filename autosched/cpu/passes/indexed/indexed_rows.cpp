@@ -9,7 +9,7 @@
 #include "autosched/analysis/reads/indexed_vectors.hpp"
 #include "autosched/analysis/work.hpp"
 #include "autosched/machine/thresholds.hpp"
-#include "autosched/moves/attachment.hpp"
+#include "autosched/moves/attached/attachment.hpp"
 #include "autosched/program/nests.hpp"
 #include "autosched/program/points.hpp"
 

@@ -14,7 +14,7 @@
 #include "autosched/cpu/passes/loops/tasks.hpp"
 #include "autosched/cpu/passes/loops/tile_transpose.hpp"
 #include "autosched/cpu/tile/matmul_like.hpp"
-#include "autosched/moves/attachment.hpp"
+#include "autosched/moves/attached/attachment.hpp"
 #include "autosched/moves/moves.hpp"
 #include "autosched/program/nests.hpp"
 

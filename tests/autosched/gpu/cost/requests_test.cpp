@@ -55,6 +55,7 @@ TEST(Requests, RegistersAreGivenToWarpsInEights) {
   EXPECT_EQ(registers_for(kGpu, 1, 512), 128);
   EXPECT_EQ(registers_for(kGpu, 2, 400), 72) << "65536 / 832 is 78";
   EXPECT_EQ(registers_for(kGpu, 1, 32), kMostRegisters);
+  EXPECT_EQ(registers_for(kGpu, 0, 32), kMostRegisters) << "nobody shares them";
 }
 
 }  // namespace

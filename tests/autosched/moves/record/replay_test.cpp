@@ -236,7 +236,7 @@ TEST(RandomGraphs, EveryMoveIsDrawn) {
   }
   for (const MoveRow& row : move_table()) {
     const std::set<std::string_view> rare{"schedule_scan", "gather_reduce", "scatter_accumulate",
-                                          "interleave", "pipeline"};
+                                          "interleave",    "pipeline",      "compute_with"};
     if (!rare.contains(row.name)) {
       EXPECT_GT(legal[std::string(row.name)], 0u) << row.name;
     }

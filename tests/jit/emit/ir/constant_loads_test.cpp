@@ -27,10 +27,13 @@ TEST(ConstantLoads, AreThoseFromParametersThatNothingWrites) {
       builder.CreateSelect(builder.CreateFCmpOLT(read, written), behind, function->getArg(1));
   llvm::LoadInst* unknown = builder.CreateLoad(builder.getFloatTy(), either);
   builder.CreateStore(unknown, function->getArg(1));
+  llvm::Type* wide = llvm::FixedVectorType::get(builder.getFloatTy(), 8);
+  llvm::LoadInst* two_accesses = builder.CreateLoad(wide, behind);
   builder.CreateRetVoid();
   emit::mark_constant_loads(*function, {true, false});
   EXPECT_TRUE(read->hasMetadata(llvm::LLVMContext::MD_invariant_load));
   EXPECT_FALSE(written->hasMetadata(llvm::LLVMContext::MD_invariant_load));
+  EXPECT_FALSE(two_accesses->hasMetadata(llvm::LLVMContext::MD_invariant_load));
   EXPECT_FALSE(unknown->hasMetadata(llvm::LLVMContext::MD_invariant_load));
 }
 

@@ -97,14 +97,14 @@ TEST(RunningTile, AThreadLoadsVectors) {
   p = parallel(vectorize(std::move(p), 0, 1, 4), 0, 1);
   expect_right_in_blocks(p);
   const std::string ptx = EmulatedProgram(p).ptx();
-  EXPECT_EQ(occurrences(ptx, "ld.global.v4.f32"), 1u) << ptx;
+  EXPECT_EQ(occurrences(ptx, "ld.global.nc.v4.f32"), 1u) << ptx;
   EXPECT_EQ(occurrences(ptx, "st.global.v4.f32"), 1u) << ptx;
 }
 
 TEST(RunningTile, BackwardsLanesGoUpInMemory) {
   const Program p = in_threads(prefix(3, 512, "r >= j"), 64, 4);
   const std::string ptx = EmulatedProgram(p).ptx();
-  EXPECT_EQ(occurrences(ptx, "ld.global.v4.f32"), 1u) << ptx;
+  EXPECT_EQ(occurrences(ptx, "ld.global.nc.v4.f32"), 1u) << ptx;
   EXPECT_EQ(occurrences(ptx, "st.global.v4.f32"), 1u) << ptx;
 }
 

@@ -1,5 +1,5 @@
-// autosched/moves/attachment.hpp -- whether a stage can be computed at a loop of another, and what
-// it would be there.
+// autosched/moves/attached/attachment.hpp -- whether a stage can be computed at a loop of another,
+// and what it would be there.
 #pragma once
 
 #include <span>

@@ -1,5 +1,5 @@
-// autosched/moves/compute_at.cpp -- computing a stage in the loops of another: where that reads it
-// (compute_at), or because it reads the same (compute_with).
+// autosched/moves/attached/compute_at.cpp -- computing a stage in the loops of another: where that
+// reads it (compute_at), or because it reads the same (compute_with).
 //
 //   dx[i, j] = x[i, j] + g[j];   s[j] = sum over i of x[i, j]
 // with dx computed with s at its loop over i, at the indices i, j of s:
@@ -7,7 +7,7 @@
 #include <span>
 #include <utility>
 
-#include "autosched/moves/attachment.hpp"
+#include "autosched/moves/attached/attachment.hpp"
 #include "autosched/moves/moves.hpp"
 #include "autosched/moves/record/record.hpp"
 

@@ -1,4 +1,5 @@
-// tests/autosched/moves/interleave_test.cpp -- several rows at once in what is attached to a loop.
+// tests/autosched/moves/attached/interleave_test.cpp -- several rows at once in what is attached to
+// a loop.
 #include <gtest/gtest.h>
 
 #include "tests/autosched/programs.hpp"

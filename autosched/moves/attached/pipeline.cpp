@@ -1,4 +1,5 @@
-// autosched/moves/pipeline.cpp -- what a block computes ahead of the iterations that read it.
+// autosched/moves/attached/pipeline.cpp -- what a block computes ahead of the iterations that read
+// it.
 #include "autosched/moves/moves.hpp"
 #include "autosched/moves/record/record.hpp"
 #include "autosched/program/limits.hpp"

@@ -1,5 +1,6 @@
-// autosched/moves/attachment.cpp -- where a stage can be computed, and what it would be there.
-#include "autosched/moves/attachment.hpp"
+// autosched/moves/attached/attachment.cpp -- where a stage can be computed, and what it would be
+// there.
+#include "autosched/moves/attached/attachment.hpp"
 
 #include <algorithm>
 #include <optional>

@@ -1,6 +1,6 @@
-// tests/autosched/moves/attachment_test.cpp -- stages computed in the loops of those that read the
-// same.
-#include "autosched/moves/attachment.hpp"
+// tests/autosched/moves/attached/attachment_test.cpp -- stages computed in the loops of those that
+// read the same.
+#include "autosched/moves/attached/attachment.hpp"
 
 #include "autosched/analysis/verify.hpp"
 #include "autosched/moves/moves.hpp"
@@ -110,7 +110,8 @@ TEST(ComputeWith, PartsOfRowsWhereColumnsAreTiled) {
   p = compute_with(p, stage_of(p, "dx"), stage_of(p, "dw"), 2, axes({1, 0}));
   verify(p);
   expect_faithful(p, g);
-  expect_refused([&] { compute_at(p, stage_of(p, "m"), stage_of(p, "dw"), 3); }, "depth");
+  expect_refused([&] { compute_at(p, stage_of(p, "m"), stage_of(p, "dw"), 3); },
+                 "nothing in the host reads it there");
 }
 
 // A loop over a reduction is left where the host has no more points.

@@ -1,4 +1,4 @@
-// autosched/moves/interleave.cpp -- several rows at once in what is attached to a loop.
+// autosched/moves/attached/interleave.cpp -- several rows at once in what is attached to a loop.
 //
 //   for i:      with s[i] = sum of x[i, :];   for j: y[i, j] = x[i, j] / s[i]
 // with rows = 4:

@@ -1,4 +1,4 @@
-// tests/autosched/moves/pipeline_test.cpp -- which nests may have several buffers.
+// tests/autosched/moves/attached/pipeline_test.cpp -- which nests may have several buffers.
 #include <gtest/gtest.h>
 
 #include <vector>

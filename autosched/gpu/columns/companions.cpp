@@ -1,13 +1,14 @@
-// autosched/gpu/companions.cpp -- stages that go through what a reduction goes through.
-#include "autosched/gpu/companions.hpp"
+// autosched/gpu/columns/companions.cpp -- stages that go through what a reduction goes through.
+#include "autosched/gpu/columns/companions.hpp"
 
 #include <algorithm>
 #include <set>
 #include <utility>
 
-#include "autosched/analysis/exact_counts.hpp"
 #include "autosched/analysis/reads/join_chain.hpp"
 #include "autosched/analysis/reads/select_axis.hpp"
+#include "autosched/gpu/loops/pointwise_reader.hpp"
+#include "autosched/gpu/loops/thread_loops.hpp"
 #include "autosched/program/graph_edit.hpp"
 #include "autosched/program/nests.hpp"
 #include "autosched/program/points.hpp"
@@ -110,6 +111,15 @@ std::optional<std::vector<Affine>> indices_like(const LoweredGraph& graph, const
   return std::nullopt;
 }
 
+bool is_epilogue(const Program& program, const std::vector<size_t>& producers, size_t stage) {
+  const LoweredGraph& graph = program.graph;
+  return std::ranges::any_of(tensors_read(graph, graph.stages[stage]), [&](TensorId id) {
+    const size_t p = producers[id.value];
+    return p != SIZE_MAX && is_contraction(graph, graph.stages[p]) &&
+           pointwise_reader(program, p) == stage;
+  });
+}
+
 std::vector<size_t> companions_of(const Program& program, size_t reduction) {
   const LoweredGraph& graph = program.graph;
   const Stage& sum = graph.stages[reduction];
@@ -120,19 +130,11 @@ std::vector<size_t> companions_of(const Program& program, size_t reduction) {
     if (!may_be_companion(program, s, reduction)) continue;
     const bool related = reads_any(graph, sum, stage) ||
                          indices_like(graph, stage, sum, box_points(sum.domain)).has_value();
-    if (related && !may_need(program, producers, s, reduction)) found.push_back(s);
+    if (related && !is_epilogue(program, producers, s) &&
+        !may_need(program, producers, s, reduction))
+      found.push_back(s);
   }
   return found;
-}
-
-double common_bytes(const LoweredGraph& graph, const Stage& reduction, const Stage& companion) {
-  const std::vector<TensorId> read = tensors_read(graph, companion);
-  double bytes = 0;
-  for (TensorId id : tensors_read(graph, reduction))
-    if (std::ranges::find(read, id) != read.end() ||
-        std::ranges::find(companion.results, id) != companion.results.end())
-      bytes += static_cast<double>(tensor_bytes(graph, id));
-  return bytes;
 }
 
 }  // namespace adjit::sched
