@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
+#include <limits>
 #include <utility>
 
 #include "runtime/expr/integer.hpp"
@@ -35,6 +37,19 @@ void visit_box(std::span<const int64_t> extents, std::vector<int64_t>& point, si
   }
 }
 
+// What is beyond may overflow when it is computed with rounding: accumulators are float or double.
+long double half_of_range(DType dtype) {
+  return (dtype == DType::Float64 ? static_cast<long double>(std::numeric_limits<double>::max())
+                                  : std::numeric_limits<float>::max()) /
+         2;
+}
+
+// Of so many terms, whose absolute values add up to `spread`, in any order.
+long double error_of_sum(DType dtype, int64_t terms, long double spread) {
+  if (std::isfinite(spread) && spread >= half_of_range(dtype)) return Wide::kUnknown;
+  return static_cast<long double>(terms) * unit_of(dtype) * spread;
+}
+
 /// The running values of a stage. `spread` is the sum of the terms' absolute values: another order
 /// of a sum may be off by that times its number of terms in units of the last place.
 class WideAccumulator {
@@ -61,7 +76,7 @@ class WideAccumulator {
   Wide total(size_t k) const {
     Wide value = values_[k];
     if (combiner_.kind == CombinerKind::Sum && is_float(dtypes_[k]))
-      value.error += static_cast<long double>(terms_) * unit_of(dtypes_[k]) * spread_;
+      value.error += error_of_sum(dtypes_[k], terms_, spread_);
     // Another order of a product may leave the range on its way: 1e-30 1e-30 1e30 1e30 0.
     if (combiner_.kind == CombinerKind::Product && is_float(dtypes_[k]) && !in_range(k))
       value.error = Wide::kUnknown;
@@ -134,13 +149,11 @@ class WideAccumulator {
     ++terms_;
   }
 
-  // Whether every partial product lies in the range of the type: accumulators are float or double.
+  // Whether every partial product lies in the range of the type.
   bool in_range(size_t k) const {
-    const bool wide = dtypes_[k] == DType::Float64;
-    using Double = std::numeric_limits<double>;
-    using Float = std::numeric_limits<float>;
-    return largest_ < (wide ? static_cast<long double>(Double::max()) : Float::max()) / 2 &&
-           smallest_ >= (wide ? static_cast<long double>(Double::min()) : Float::min());
+    const long double least = dtypes_[k] == DType::Float64 ? std::numeric_limits<double>::min()
+                                                           : std::numeric_limits<float>::min();
+    return largest_ < half_of_range(dtypes_[k]) && smallest_ >= least;
   }
 
   void fold_logic(const Wide& term, size_t k, bool decisive) {
@@ -307,7 +320,7 @@ std::vector<WideArray> WideInterpreter::run_scatter(const Graph& graph, const St
   });
   for (size_t k = 0; k < result.values.size(); ++k) {
     Wide& value = result.values[k];
-    if (sums) value.error += static_cast<long double>(terms) * unit_of(accumulated) * spread[k];
+    if (sums) value.error += error_of_sum(accumulated, terms, spread[k]);
     if (all_unknown) value.error = Wide::kUnknown;
     value = stored(value, accumulated, info.dtype, decisions_);
   }

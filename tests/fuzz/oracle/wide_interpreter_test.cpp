@@ -110,6 +110,14 @@ TEST(Wide, SumsHaveRoomForAnyOrder) {
   EXPECT_GE(y.values[0].error, 1);  // one after the other, doubles give 1
 }
 
+TEST(Wide, SumsThatMayLeaveTheRangeOnTheirWayAreUnsure) {
+  const char* body = "y(i) +=! x(r_k) where i in 0:1, r_k in 0:4";
+  const auto error = [&](std::vector<double> x) { return first_result(body, x).values[0].error; };
+  EXPECT_EQ(error({1e308, 1e308, -1e308, -1e308}), Wide::kUnknown) << "0, or NaN";
+  EXPECT_EQ(error({1e308, 1e308, 0, 0}), Wide::kUnknown);
+  EXPECT_LT(error({1e307, -1e307, 1, 2}), Wide::kUnknown);
+}
+
 TEST(Wide, ProductsThatMayLeaveTheRangeOnTheirWayAreUnsure) {
   const char* body = "y(i) *=! x(r_k) where i in 0:1, r_k in 0:4";
   const auto error = [&](std::vector<double> x) { return first_result(body, x).values[0].error; };
