@@ -158,11 +158,12 @@ TEST(Cancel, TasksOfAParallelKernelAreMomentsToo) {
   Impatient impatient;
   impatient.yes = false;
   const Context context = context_with(&impatient);
-  // Each of the 1,024 elements takes a million exponentials; all are one kernel.
+  // Each of the 1,024 elements takes four million exponentials; all are one kernel. Whole, it would
+  // take three seconds: on a busy machine the other thread computes much before this one asks.
   const Computation slow = from_text(
       "def f(float(N) A) -> (C) {\n"
-      "  C(i) +=! exp(sin(A(r_k) * A(r_j) + A(i))) where i in 0:1024, r_k in 0:1024, r_j in "
-      "0:1024\n"
+      "  C(i) +=! exp(sin(A(r_k) * A(r_j) + A(i) * A(r_l)))\n"
+      "    where i in 0:1024, r_k in 0:1024, r_j in 0:1024, r_l in 0:4\n"
       "}\n",
       {1024});
   const Executable executable = compiled(context, slow);
