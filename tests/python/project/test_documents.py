@@ -69,6 +69,12 @@ def test_prose_is_wrapped(document: Path) -> None:
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_no_merge_is_half_done(document: Path) -> None:
+    """No line begins with what git marks the two sides of a conflict with."""
+    assert not re.findall(r"^(?:<{7}|>{7}|={7}$)", document.read_text(), flags=re.M)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_links_lead_to_files(document: Path) -> None:
     """Relative links, without what follows a number sign."""
     outside = re.sub(r"^```.*?^```|`[^`]*`", "", document.read_text(), flags=re.M | re.S)

@@ -61,6 +61,38 @@ TEST(ColumnKernel, ASecondKernelAddsUpTheStrips) {
   expect_faithful(*p, graph);
 }
 
+// Rows that groups and parts do not divide, columns that vectors and threads do not: each plan is
+// refused, or computes what the graph says.
+TEST(ColumnKernel, StripsOfAnySizeComputeTheSame) {
+  size_t refused = 0, kernels = 0, ragged = 0;
+  for (const int64_t rows : {2, 7, 12, 13})
+    for (const int64_t columns : {1, 5, 32, 33}) {
+      const std::string type =
+          "float(" + std::to_string(rows) + ", " + std::to_string(columns) + ")";
+      const Graph graph =
+          parse_graph("def f(" + type + " x, " + type + " g) -> (dx, dw) {\n m(i) +=! x(i, r)\n" +
+                      " dx(i, j) = g(i, j) * m(i)\n dw(j) +=! g(r, j) * x(r, j)\n}");
+      for (const int64_t parts : {1, 2, 3, 4})
+        for (const int64_t group : {1, 2, 4}) {
+          ColumnPlan plan = groups_of_four(parts);
+          plan.group.rows = group;
+          const std::optional<Program> p = made(plain_on_gpu(graph), plan, {0, 1, 2});
+          if (!p) {
+            ++refused;
+            continue;
+          }
+          SCOPED_TRACE(type + ", " + std::to_string(parts) + " parts, groups of " +
+                       std::to_string(group));
+          verify(*p);
+          expect_faithful(*p, graph);
+          ++kernels;
+          ragged += rows % parts != 0 || ceil_div(rows, parts) % group != 0 ? 1 : 0;
+        }
+    }
+  EXPECT_GT(kernels, refused);
+  EXPECT_GT(ragged, 16u);
+}
+
 TEST(ColumnKernel, OthersKernelsKeepWhatMayNotBeAttached) {
   const Graph graph = parse_graph(kGradients);
   const std::optional<Program> p = made(plain_on_gpu(graph), groups_of_four(1), {1, 2});
