@@ -8,6 +8,10 @@
 //       ->   T[i, l] = sum_k A[i, k] * B[k, l],   Y[i, j] = sum_l T[i, l] * C[l, j]
 //   i * r points to i:
 //     Y[i] = sum_{r < R} X[i]   ->   Y[i] = X[i] * R
+// Or where it lets a sum be computed with another one (awaited_sums.hpp), or be one that the graph
+// computes anyway (known_sums.hpp):
+//   P[r, i] = G[r, i] * W[i],  Y[i] = sum_r P[r, i],  Z[i] = sum_r G[r, i]   ->   Y[i] = W[i] *
+//   Z[i]
 #include <algorithm>
 #include <bit>
 #include <unordered_map>
@@ -15,6 +19,8 @@
 
 #include "runtime/diff/rewrite/factors.hpp"
 #include "runtime/diff/rewrite/rewrite.hpp"
+#include "runtime/diff/simplify/awaited_sums.hpp"
+#include "runtime/diff/simplify/known_sums.hpp"
 #include "runtime/diff/simplify/simplify.hpp"
 #include "runtime/diff/simplify/split_domain.hpp"
 #include "runtime/domain/count.hpp"
@@ -114,10 +120,29 @@ Split split_at(const Domain& domain, const Product& product, size_t axis) {
   return split;
 }
 
+// Whether one of the factors outside waits for another reduction of what those inside read.
+bool waits(const Graph& graph, const StageOf& stage_of, const Stage& stage, const Product& product,
+           const Split& split) {
+  std::vector<ExprId> inside;
+  std::vector<TensorId> outside;
+  for (size_t k = 0; k < product.factors.size(); ++k) {
+    const ExprId factor = product.factors[k].expr;
+    if (split.inner[k])
+      inside.push_back(factor);
+    else if (graph.pool.is(factor, Op::Read))
+      outside.push_back(graph.pool.read_tensor(factor));
+  }
+  std::vector<TensorId> read;
+  for (ExprId id : reachable(graph.pool, inside))
+    if (graph.pool.is(id, Op::Read)) read.push_back(graph.pool.read_tensor(id));
+  return any_waits_for_reduction_of(graph, stage_of, outside, read, stage.domain);
+}
+
 // All reduction axes inside, factors without any of them outside: worth it when a product stays
-// inside (it accumulates with fma) or when what leaves is more than a value that is read.
-std::optional<Split> invariant_split(const Graph& graph, const Stage& stage,
-                                     const Product& product) {
+// inside (it accumulates with fma), when what leaves is more than a value that is read, or when
+// that is waited for.
+std::optional<Split> invariant_split(const Graph& graph, const StageOf& stage_of,
+                                     const Stage& stage, const Product& product) {
   const AxisSet outputs = bit(stage.domain.output_rank) - 1;
   Split split;
   size_t inside = 0, outside = 0;
@@ -132,8 +157,9 @@ std::optional<Split> invariant_split(const Graph& graph, const Stage& stage,
     costly = costly || (!in && (f.inverse || (op != Op::Read && op != Op::Constant)));
   }
   constexpr double kFewPoints = 4;
-  if (outside == 0 || inside == 0 || (inside < 2 && !costly)) return std::nullopt;
+  if (outside == 0 || inside == 0) return std::nullopt;
   if (points(stage.domain, split.reduced) < kFewPoints) return std::nullopt;
+  if (inside < 2 && !costly && !waits(graph, stage_of, stage, product, split)) return std::nullopt;
   split.kept |= row_neighbours(stage.domain, split.reduced) & ~split.reduced;
   if (!stage.domain.is_box() && points(stage.domain, split.kept) > memory_bound(graph, stage))
     return std::nullopt;
@@ -143,9 +169,10 @@ std::optional<Split> invariant_split(const Graph& graph, const Stage& stage,
   return split;
 }
 
-// The split that leaves least work; only one that takes at least 40 % off, or that leaves
-// invariant factors of a product of three or more (or costly ones) outside.
-std::optional<Split> best_split(const Graph& graph, const Stage& stage, const Product& product) {
+// The split that leaves least work; only one that takes at least 40 % off, or that leaves invariant
+// factors of a product of three or more outside, or costly ones, or such as wait for another sum.
+std::optional<Split> best_split(const Graph& graph, const StageOf& stage_of, const Stage& stage,
+                                const Product& product) {
   const double work = size_of(stage.domain);
   std::optional<Split> best;
   double least = 0.6 * work;
@@ -163,7 +190,7 @@ std::optional<Split> best_split(const Graph& graph, const Stage& stage, const Pr
       best = std::move(split);
     }
   }
-  return best ? best : invariant_split(graph, stage, product);
+  return best ? best : invariant_split(graph, stage_of, stage, product);
 }
 
 bool reads_each_once(const ExprPool& pool, ExprId factor, const Stage& reader) {
@@ -210,25 +237,39 @@ bool maps_scaled_product(const ExprPool& pool, const Stage& stage) {
 class Hoister {
  public:
   explicit Hoister(Graph graph)
-      : graph_(std::move(graph)), pool_(graph_.pool), only_summed_(only_summed_tensors(graph_)) {}
+      : graph_(std::move(graph)),
+        pool_(graph_.pool),
+        only_summed_(only_summed_tensors(graph_)),
+        known_sums_(graph_) {}
 
   Graph operator()() {
-    std::vector<Stage> stages = std::move(graph_.stages);
+    stages_ = std::move(graph_.stages);
+    is_done_.assign(stages_.size(), false);
     graph_.stages.clear();
-    for (Stage& stage : stages) hoist(std::move(stage));
+    for (size_t s = 0; s < stages_.size(); ++s) hoist_once(s);
     return std::move(graph_);
   }
 
  private:
+  // A stage of the graph as it came; a sum may have been asked for earlier.
+  void hoist_once(size_t s) {
+    if (is_done_[s]) return;
+    is_done_[s] = true;
+    hoist(std::move(stages_[s]));
+  }
+
   // Emits the stages that replace `stage`, inner ones first.
   void hoist(Stage stage) {
     constexpr int kMostSplits = 8;
     for (int round = 0; round < kMostSplits && applies(stage); ++round) {
-      if (round == 0) stage.bodies[0] = with_products_written_out(stage);
+      if (round == 0) {
+        if (take_from_known_sum(stage)) break;
+        stage.bodies[0] = with_products_written_out(stage);
+      }
       stage.bodies[0] = common_factor_out(pool_, stage.bodies[0]);
       const Product product = factors_of(pool_, stage.bodies[0]);
       if (drop_unused_axes(pool_, stage, product)) continue;
-      const std::optional<Split> split = best_split(graph_, stage, product);
+      const std::optional<Split> split = best_split(graph_, stage_of_, stage, product);
       if (!split) break;
       stage = apply(stage, product, *split);
     }
@@ -261,6 +302,106 @@ class Hoister {
     if (found == stage_of_.end()) return nullptr;
     const Stage& inner = graph_.stages[found->second];
     return inner.region == reader.region && maps_scaled_product(pool_, inner) ? &inner : nullptr;
+  }
+
+  // Makes a sum of a scaled tensor, of what scales it and the sum of that tensor, where the graph
+  // computes that, too; the tensor may be scaled several times. Whether that was done.
+  bool take_from_known_sum(Stage& stage) {
+    constexpr int kMostScalings = 8;
+    const DType dtype = pool_.dtype(stage.bodies[0]);
+    Product product = factors_of(pool_, stage.bodies[0]);
+    if (product.factors.size() != 1 || product.factors[0].inverse || !is_float(dtype) ||
+        !stage.domain.is_box())
+      return false;
+    size_t summed = 0;  // the factor of which elements are summed
+    for (int scalings = 0; scalings < kMostScalings; ++scalings) {
+      const ExprId read = product.factors[summed].expr;
+      const Stage* inner = scaled_tensor_read(read, stage);
+      if (!inner) return false;
+      const std::vector<ExprId> index(pool_.read_index(read).begin(), pool_.read_index(read).end());
+      product.factors[summed].expr = substitute_axes(pool_, inner->bodies[0], index);
+      product = factors_of(pool_, product_of(pool_, product, dtype));
+      const AxisSet outputs = bit(stage.domain.output_rank) - 1;
+      const auto is_summed = [&](const Factor& f) { return (f.axes & ~outputs) != 0; };
+      if (std::ranges::count_if(product.factors, is_summed) != 1) return false;
+      summed = static_cast<size_t>(std::ranges::find_if(product.factors, is_summed) -
+                                   product.factors.begin());
+      const KnownSum* known = known_sums_.find(pool_, product.factors[summed].expr, stage.domain);
+      if (!known || !is_computed(*known, stage)) continue;
+      read_known_sum(stage, product, summed, *known);
+      return true;
+    }
+    return false;
+  }
+
+  // Whether a sum is there, or can be computed now: it reads what the stage that scales reads.
+  bool is_computed(const KnownSum& known, const Stage& reader) {
+    constexpr int kMostAhead = 32;  // sums that wait for each other: they are on the stack
+    if (known.result == reader.results[0] ||
+        graph_.info(known.result).dtype != graph_.info(reader.results[0]).dtype)
+      return false;
+    if (!is_done_[known.stage]) {
+      if (stages_[known.stage].region != reader.region || ahead_ == kMostAhead) return false;
+      ++ahead_;
+      hoist_once(known.stage);
+      --ahead_;
+    }
+    const auto found = stage_of_.find(known.result.value);
+    return found != stage_of_.end() && graph_.stages[found->second].region == reader.region;
+  }
+
+  void read_known_sum(Stage& stage, Product product, size_t summed, const KnownSum& known) {
+    const std::vector<size_t> axes =
+        KnownSums::axes_of(pool_, product.factors[summed].expr, stage.domain);
+    std::vector<ExprId> index;
+    for (const std::optional<size_t>& place : known.places)
+      index.push_back(place ? pool_.axis(axes[*place]) : pool_.constant_int(0));
+    product.factors[summed].expr = read(graph_, known.result, index);
+    product.negative = product.negative != known.negative;
+    AxisSet reduced = 0;
+    std::vector<size_t> results;
+    for (size_t a = 0; a < stage.domain.rank(); ++a)
+      if (a < stage.domain.output_rank)
+        results.push_back(a);
+      else
+        reduced |= bit(a);
+    const ExprId body = product_of(pool_, product, pool_.dtype(stage.bodies[0]));
+    remove_axes(pool_, stage, reduced, select_axes(stage.domain, results, stage.domain.output_rank),
+                body);
+  }
+
+  // The stage of which a sum reads an element, where that is an element of one tensor times what
+  // does not know the axes that are summed; null: there is none.
+  const Stage* scaled_tensor_read(ExprId factor, const Stage& reader) const {
+    if (!pool_.is(factor, Op::Read) || pool_.read_predicate(factor).valid()) return nullptr;
+    const auto found = stage_of_.find(pool_.read_tensor(factor).value);
+    if (found == stage_of_.end()) return nullptr;
+    const Stage& inner = graph_.stages[found->second];
+    if (inner.kind != StageKind::Compute || inner.bodies.size() != 1 ||
+        inner.combiner.kind != CombinerKind::None || !inner.domain.is_box() ||
+        inner.stop_gradient || inner.region != reader.region)
+      return nullptr;
+    // Which axes of it are summed: each dimension is an axis of the reader, or a number.
+    AxisSet summed = 0, seen = 0;
+    const std::span<const ExprId> index = pool_.read_index(factor);
+    for (size_t d = 0; d < index.size(); ++d) {
+      if (pool_.is(index[d], Op::Constant)) continue;
+      if (!pool_.is(index[d], Op::Axis)) return nullptr;
+      const AxisSet axis = axes_used(pool_, index[d]);
+      if (axis & seen) return nullptr;
+      seen |= axis;
+      if (axis >= bit(reader.domain.output_rank)) summed |= bit(d);
+    }
+    size_t inside = 0, outside = 0;
+    for (const Factor& f : factors_of(pool_, inner.bodies[0]).factors) {
+      if ((f.axes & summed) == 0) {
+        outside += !pool_.is(f.expr, Op::Constant);
+        continue;
+      }
+      if (f.inverse || !pool_.is(f.expr, Op::Read) || (f.axes & summed) != summed) return nullptr;
+      ++inside;
+    }
+    return inside == 1 && outside > 0 ? &inner : nullptr;
   }
 
   // Emits the inner stage (hoisted itself) and returns the outer one.
@@ -303,8 +444,12 @@ class Hoister {
 
   Graph graph_;
   ExprPool& pool_;
-  const std::vector<char> only_summed_;            // per tensor of the graph as it came
-  std::unordered_map<uint32_t, size_t> stage_of_;  // that defines a tensor
+  const std::vector<char> only_summed_;  // per tensor of the graph as it came
+  const KnownSums known_sums_;
+  std::vector<Stage> stages_;  // as they came, those that are done moved out of
+  std::vector<bool> is_done_;
+  int ahead_ = 0;  // sums that are asked for by one that waits for them
+  StageOf stage_of_;
 };
 
 }  // namespace

@@ -100,8 +100,9 @@ Graph drop_fixed_outputs(Graph graph);
 Graph selects_for_unique_scatters(Graph graph);
 
 /// Factors of a Sum's body that are constant over some reduction axes move out of the sum when that
-/// reduces work (split_domain.hpp says what happens to rows); a sum over an axis that body and rows
-/// lack becomes a product with the extent.
+/// reduces work (split_domain.hpp says what happens to rows), or saves a pass over what is summed
+/// (awaited_sums.hpp, known_sums.hpp); a sum over an axis that body and rows lack becomes a product
+/// with the extent.
 Graph hoist_factors(Graph graph);
 
 /// Add(Mul(a, b), c) with a float product used once becomes Fma: applied once, before scheduling;
