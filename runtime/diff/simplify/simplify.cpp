@@ -77,7 +77,8 @@ Graph simplify_last(Graph graph) {
   graph = with_subgraphs(std::move(graph), simplify_last);
   const size_t stages = graph.stages.size();
   graph = masks_behind_sums(std::move(graph));
-  return graph.stages.size() == stages ? graph : simplify(std::move(graph));
+  if (graph.stages.size() != stages) graph = simplify(std::move(graph));
+  return maxima_of_winners(std::move(graph));
 }
 
 Graph with_whole_sums(Graph graph) {

@@ -25,7 +25,8 @@ std::span<const CleanUpPass> clean_up_passes();
 std::span<const CleanUpPass> passes_before_derivative();
 
 /// Of a simplified graph that is compiled, and not derived any more: conditions leave sums
-/// (masks_behind_sums), and where any does the graph is simplified again.
+/// (masks_behind_sums), and where any does the graph is simplified again; what finds the place of a
+/// maximum gives the maximum, too (maxima_of_winners).
 Graph simplify_last(Graph graph);
 
 /// Pure index stages (the body is one read or a constant, nothing reduced: reshape, transpose,
@@ -75,6 +76,10 @@ Graph restrict_domains(Graph graph);
 /// reads nothing out of bounds without it. The sum then meets what the condition hid, so that its
 /// derivative may be NaN (0 times an infinite slope): for graphs that are not derived any more.
 Graph masks_behind_sums(Graph graph);
+
+/// Maxima and minima whose places other stages find are results of these. For graphs that are not
+/// derived any more.
+Graph maxima_of_winners(Graph graph);
 
 /// Domains shrink to where a tensor is not one known constant: masks of 0 and -inf reach the stages
 /// that read what is masked. What a mask has set to 0 is 0 whatever multiplies it.
