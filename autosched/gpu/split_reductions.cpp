@@ -2,21 +2,26 @@
 #include "autosched/gpu/split_reductions.hpp"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "autosched/analysis/access.hpp"
+#include "autosched/gpu/cost/cost.hpp"
+#include "autosched/gpu/kernel_loops.hpp"
 #include "autosched/gpu/loops/block_loops.hpp"
 #include "autosched/gpu/loops/thread_loops.hpp"
 #include "autosched/gpu/product_loops.hpp"
 #include "autosched/moves/moves.hpp"
 #include "autosched/program/graph_edit.hpp"
 #include "autosched/program/nests.hpp"
+#include "autosched/program/part_of_program.hpp"
 #include "autosched/program/points.hpp"
 #include "autosched/program/segments.hpp"
 #include "autosched/program/threads.hpp"
 #include "autosched/program/winners.hpp"
+#include "runtime/process/cancellation.hpp"
 
 namespace adjit::sched {
 namespace {
@@ -52,6 +57,7 @@ bool may_split(const LoweredGraph& graph, const Stage& stage) {
 struct Split {
   size_t axis = 0;
   int64_t parts = 0;
+  bool tiled = false;  // its threads compute several results each (register_tile.hpp)
 };
 
 size_t longest_reduction_axis(const Domain& domain) {
@@ -110,7 +116,44 @@ std::optional<Split> split_among_tiles(const LoweredGraph& graph, const Stage& s
   const size_t axis = longest_reduction_axis(stage.domain);
   const int64_t most = std::min(static_cast<int64_t>(wanted), stage.domain.extents[axis]);
   if (most < 2) return std::nullopt;
-  return Split{axis, even_parts(stage.domain.extents[axis], most)};
+  return Split{axis, even_parts(stage.domain.extents[axis], most), true};
+}
+
+// How the parts of a sum and what combines them are predicted to do.
+double microseconds_in_parts(Program part, const Split& split, const GpuMachine& machine,
+                             bool from_memory) {
+  part = rfactor(std::move(part), 0, split.axis, split.parts);
+  Choices unasked;
+  KernelLoops kernel_loops(part, machine, unasked);
+  for (size_t root = part.graph.stages.size(); root-- > 0;)
+    part = kernel_loops(std::move(part), root);
+  double microseconds = 0;
+  for (size_t kernel = 0; kernel < part.kernels.size(); ++kernel)
+    microseconds += predict_kernel(part, kernel, machine, from_memory).microseconds;
+  return microseconds;
+}
+
+// Of half, twice and four times as many parts, too, which tiles may leave fewer threads for.
+int64_t fastest_parts(const Program& program, size_t s, const Split& split,
+                      const GpuMachine& machine) {
+  const Domain& domain = program.graph.stages[s].domain;
+  const bool from_memory = leaves_l2(program, machine);
+  int64_t best = split.parts;
+  double least = 0;
+  for (const int64_t wanted : {split.parts, split.parts / 2, 2 * split.parts, 4 * split.parts}) {
+    if (wanted < 2 || wanted > domain.extents[split.axis] ||
+        terms_of(domain) / static_cast<double>(wanted) < kLeastRow)
+      continue;
+    check_cancelled();
+    Split other = split;
+    other.parts = even_parts(domain.extents[split.axis], wanted);
+    const double microseconds =
+        microseconds_in_parts(part_of(program, std::array{s}), other, machine, from_memory);
+    if (least > 0 && microseconds >= least) continue;
+    least = microseconds;
+    best = other.parts;
+  }
+  return best;
 }
 
 std::optional<Split> worth_splitting(const LoweredGraph& graph, const Stage& stage,
@@ -167,7 +210,8 @@ Program split_long_reductions(Program program, const GpuMachine& machine, Choice
     if (const std::optional<ProductTile> tile =
             chosen_split(program.graph, stage, machine, choices)) {
       program = split_product(std::move(program), s, *tile);
-    } else if (const auto split = worth_splitting(program.graph, stage, machine)) {
+    } else if (auto split = worth_splitting(program.graph, stage, machine)) {
+      if (split->tiled) split->parts = fastest_parts(program, s, *split, machine);
       const int64_t parts = chosen_parts(program.graph, stage, *split, choices);
       if (parts > 1) program = rfactor(std::move(program), s, split->axis, parts);
     }
