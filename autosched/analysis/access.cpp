@@ -67,6 +67,14 @@ Accesses accesses_of(const LoweredGraph& graph, const Stage& stage) {
   return accesses;
 }
 
+bool reads_by_data(const LoweredGraph& graph, const Stage& stage) {
+  const ExprPool& pool = graph.pool;
+  return std::ranges::any_of(reads_of(graph, stage), [&](ExprId read) {
+    const std::vector<ExprId> within = reachable(pool, pool.read_index(read));
+    return std::ranges::any_of(within, [&](ExprId id) { return pool.is(id, Op::Read); });
+  });
+}
+
 Affine address_of(const IndexMap& map, std::span<const int64_t> strides) {
   Affine address;
   for (size_t d = 0; d < map.forms.size(); ++d) {

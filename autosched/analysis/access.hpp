@@ -35,6 +35,8 @@ struct Accesses {
   MemoryAccess result;
 };
 Accesses accesses_of(const LoweredGraph& graph, const Stage& stage);
+/// Whether it reads an operand at places that data chooses.
+bool reads_by_data(const LoweredGraph& graph, const Stage& stage);
 
 /// The element that an index map names, of a tensor with these strides; what an index without a
 /// form adds is left out.

@@ -13,9 +13,8 @@
 #include "autosched/gpu/columns/companions.hpp"
 #include "autosched/gpu/cost/cost.hpp"
 #include "autosched/gpu/fuse_rows.hpp"
-#include "autosched/gpu/kernel_loops.hpp"
 #include "autosched/gpu/loops/thread_loops.hpp"
-#include "autosched/gpu/split_reductions.hpp"
+#include "autosched/gpu/part_cost.hpp"
 #include "autosched/program/graph_edit.hpp"
 #include "autosched/program/nests.hpp"
 #include "autosched/program/part_of_program.hpp"
@@ -26,19 +25,9 @@ namespace {
 
 constexpr size_t kMostStages = 32;  // that are looked at for a sum: a layer norm has ten
 
-// What the passes behind this one make of a program of rows and columns, and how long that takes.
+// Of a program of rows and columns.
 double microseconds_of(Program part, const GpuMachine& machine, bool from_memory) {
-  part = split_long_reductions(fuse_rows(std::move(part), machine), machine);
-  Choices unasked;
-  KernelLoops kernel_loops(part, machine, unasked);
-  for (size_t behind = 0; behind < part.kernels.size(); ++behind) {
-    const size_t root = part.kernels[part.kernels.size() - 1 - behind].root.stage;
-    part = kernel_loops(std::move(part), root);
-  }
-  double microseconds = 0;
-  for (size_t kernel = 0; kernel < part.kernels.size(); ++kernel)
-    microseconds += predict_kernel(part, kernel, machine, from_memory).microseconds;
-  return microseconds;
+  return microseconds_of_part(fuse_rows(std::move(part), machine), machine, from_memory);
 }
 
 // A sum with its companions, what they need and what reads the sum: a small program on which plans

@@ -2,23 +2,31 @@
 #include "autosched/gpu/fuse_rows.hpp"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "autosched/analysis/access.hpp"
 #include "autosched/analysis/reads/join_chain.hpp"
 #include "autosched/analysis/reads/select_axis.hpp"
+#include "autosched/gpu/cost/cost.hpp"
 #include "autosched/gpu/loops/block_loops.hpp"
+#include "autosched/gpu/loops/register_tile.hpp"
 #include "autosched/gpu/loops/thread_loops.hpp"
+#include "autosched/gpu/part_cost.hpp"
 #include "autosched/gpu/product_tile.hpp"
 #include "autosched/moves/attached/attachment.hpp"
 #include "autosched/moves/moves.hpp"
 #include "autosched/passes/attach_producers.hpp"
 #include "autosched/program/coverage.hpp"
 #include "autosched/program/graph_edit.hpp"
+#include "autosched/program/nests.hpp"
+#include "autosched/program/part_of_program.hpp"
 #include "autosched/program/points.hpp"
 #include "autosched/program/required_region.hpp"
+#include "runtime/graph/index_map.hpp"
 
 namespace adjit::sched {
 namespace {
@@ -37,6 +45,18 @@ double points_of(std::span<const int64_t> spans) {
 
 bool is_reduction(const LoweredGraph& graph, size_t stage) {
   return graph.stages[stage].domain.reduction_rank() > 0;
+}
+
+// Whether a stage copies a tensor with its dimensions in another order.
+bool only_permutes(const LoweredGraph& graph, const Stage& stage) {
+  const ExprPool& pool = graph.pool;
+  const ExprId body = stage.bodies.size() == 1 ? stage.bodies.front() : ExprId{};
+  if (stage.combiner.kind != CombinerKind::None || !body.valid() || !pool.is(body, Op::Read) ||
+      pool.read_predicate(body).valid())
+    return false;
+  const std::span<const ExprId> index = pool.read_index(body);
+  return std::ranges::all_of(index, [&](ExprId at) { return pool.is(at, Op::Axis); }) &&
+         !std::ranges::is_sorted(index, {}, [&](ExprId at) { return pool.axis_number(at); });
 }
 
 // Whether a nest, or one attached to it, reduces.
@@ -82,8 +102,50 @@ class RowFuser {
     return program_.kernels[find_nest(program_, host)->kernel].root;
   }
 
+  // Whether a reduction goes over windows of an operand: neighbours have terms in common, which a
+  // thread that computes several of them reads once.
+  bool sums_windows(const Stage& stage) const {
+    if (stage.domain.reduction_rank() == 0 || !has_few_terms(stage)) return false;
+    const size_t outputs = stage.domain.output_rank;
+    return std::ranges::any_of(reads_of(program_.graph, stage), [&](ExprId read) {
+      const ExprPool& pool = program_.graph.pool;
+      const IndexMap map = index_map(pool, pool.read_index(read), stage.domain);
+      return std::ranges::any_of(map.forms, [&](const std::optional<Affine>& form) {
+        bool of_results = false, of_terms = false;
+        for (size_t a = 0; form && a < std::min(form->size(), stage.domain.rank()); ++a)
+          (a < outputs ? of_results : of_terms) |= form->coefficient(a) != 0;
+        return of_results && of_terms;
+      });
+    });
+  }
+
+  // Whether it reads a copy that lies as its threads, not its reader's, read it (pack_gathers.hpp).
+  bool reads_packed_gathers(const Stage& stage) const {
+    return reads_by_data(program_.graph, stage) &&
+           std::ranges::any_of(tensors_read(program_.graph, stage), [&](TensorId id) {
+             const size_t producer = producers_[id.value];
+             return producer != SIZE_MAX &&
+                    only_permutes(program_.graph, program_.graph.stages[producer]);
+           });
+  }
+
+  // Whether a kernel of its own is predicted to be faster; false where the host has others already.
+  bool is_faster_alone(size_t stage, size_t host) const {
+    const Stage& s = program_.graph.stages[stage];
+    if ((!sums_windows(s) && !reads_packed_gathers(s)) || !is_alone(program_, stage) ||
+        !is_alone(program_, host))
+      return false;
+    const Program apart = part_of(program_, std::array{stage, host});
+    Choices unasked;
+    RowFuser fuser(apart, machine_, unasked);
+    fuser.asks_cost_ = false;
+    const bool from_memory = leaves_l2(program_, machine_);
+    return microseconds_of_part(fuser(), machine_, from_memory) >
+           microseconds_of_part(apart, machine_, from_memory);
+  }
+
   bool attach(size_t stage, size_t host) {
-    if (!may_take_part(stage)) return false;
+    if (!may_take_part(stage) || (asks_cost_ && is_faster_alone(stage, host))) return false;
     const Nest& nest = nest_of_root(host);
     if (!nest.attached.empty()) return attach_at(stage, host, nest.attached.front().depth);
     const Domain& domain = program_.graph.stages[host].domain;
@@ -244,6 +306,7 @@ class RowFuser {
   Choices& choices_;
   std::vector<size_t> producers_;  // per tensor
   bool reorders_ = true;           // whether a host's loops may get another order
+  bool asks_cost_ = true;          // of what may be faster alone
 };
 
 }  // namespace

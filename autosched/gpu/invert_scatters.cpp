@@ -9,15 +9,16 @@
 #include <string>
 
 #include "autosched/gpu/cost/cost.hpp"
-#include "autosched/gpu/kernel_loops.hpp"
-#include "autosched/gpu/split_reductions.hpp"
+#include "autosched/gpu/part_cost.hpp"
 #include "autosched/moves/attached/attachment.hpp"
 #include "autosched/moves/moves.hpp"
+#include "autosched/moves/scatter/inversion.hpp"
 #include "autosched/program/graph_edit.hpp"
 #include "autosched/program/nests.hpp"
 #include "autosched/program/part_of_program.hpp"
 #include "autosched/program/points.hpp"
 #include "autosched/program/segments.hpp"
+#include "runtime/expr/integer.hpp"
 
 namespace adjit::sched {
 namespace {
@@ -28,8 +29,11 @@ constexpr double kPartSteps = 256;      // of a part with an array of its own, a
 constexpr double kLeastPart = 64;       // and at least
 constexpr double kPointsOfElement = 4;  // of a private array, at least: else most of it is zeros
 // Of an inversion, a chunk for each multiprocessor: as many points, at least, as counts of a digit
-// take about as long as; a point looks through the words of its chunk for those before it.
+// take about as long as; a point looks through the words of its chunk for those before it. Of many
+// points that takes longer than the sums of more counts, which are then several kernels anyway:
+// chunks are as short as the digits of the fewest passes allow.
 constexpr int64_t kLeastChunk = 128, kMostChunk = 512;
+constexpr double kManyPoints = 1 << 20;
 constexpr int64_t kLeastPiece = 64;  // of a long row
 // Each row finds its points, also where it has none: so many times the points are no more work than
 // the points one after the other.
@@ -79,7 +83,10 @@ int64_t private_parts(const Stage& stage, const ScatterPoints& all) {
   return static_cast<int64_t>(std::ceil(extent / chunk));
 }
 
-int64_t chunk_of(double points, const GpuMachine& machine) {
+int64_t chunk_of(double points, double rows, const GpuMachine& machine) {
+  const int64_t bits = std::bit_width(static_cast<uint64_t>(rows));
+  const int64_t digit = ceil_div(bits, ceil_div(bits, kMostBitsOfDigit));
+  if (points >= kManyPoints) return std::max(kLeastChunk, int64_t{1} << digit);
   const auto each = static_cast<uint64_t>(points / machine.multiprocessors);
   return std::clamp(static_cast<int64_t>(std::bit_ceil(each)), kLeastChunk, kMostChunk);
 }
@@ -112,14 +119,8 @@ double microseconds_gathered(const Program& program, size_t scatter, const GpuMa
       if (const TensorId id = gathered.graph.stages[s].results[0];
           id == result || id.value >= tensors)
         made.push_back(s);
-    Choices own;
-    Program part = split_long_reductions(part_of(gathered, made), machine, own);
-    KernelLoops loops(part, machine, own);
-    for (size_t behind = 0; behind < part.kernels.size(); ++behind) {
-      const size_t root = part.kernels[part.kernels.size() - 1 - behind].root.stage;
-      part = loops(std::move(part), root);
-    }
-    microseconds = predict(part, machine).microseconds;
+    const Program part = part_of(gathered, made);
+    microseconds = microseconds_of_part(part, machine, leaves_l2(part, machine));
   } catch (const Error& error) {
     if (error.code() != ErrorCode::Schedule) throw;
   }
@@ -172,7 +173,8 @@ Program with_threads(Program program, size_t s, const GpuMachine& machine, Choic
   const std::string& taken =
       options[choices.pick(Decision::Invert, program.graph, stage, [&] { return options; })];
   const int64_t piece = piece_of(stage, points);
-  if (taken == "inverted") return invert(std::move(program), s, chunk_of(points, machine), piece);
+  if (taken == "inverted")
+    return invert(std::move(program), s, chunk_of(points, rows, machine), piece);
   if (taken == kGathered) return scatter_to_gather(std::move(program), s);
   if (parts >= 2 && taken != "points in turn")
     return privatize_scatter(std::move(program), s, all.longest, parts);

@@ -15,6 +15,7 @@
 #include "autosched/gpu/fuse_rows.hpp"
 #include "autosched/gpu/invert_scatters.hpp"
 #include "autosched/gpu/kernel_loops.hpp"
+#include "autosched/gpu/pack_gathers.hpp"
 #include "autosched/gpu/products.hpp"
 #include "autosched/gpu/split_prefixes.hpp"
 #include "autosched/gpu/split_reductions.hpp"
@@ -67,16 +68,21 @@ Program inline_stages_of(Program program, Context&) {
 // What is fused by default tells which values would go through memory.
 Program recompute_values(Program program, Context& context) {
   if (!has_large_values(program, context.machine)) return program;
-  Choices usual;
-  const Program fused = fuse_rows(fuse_sibling_groups(program, {}, usual), context.machine, usual);
-  std::vector<std::string> names;
-  for (const size_t s : values_worth_recomputing(fused, context.machine))
-    names.push_back(stage_name(fused.graph, fused.graph.stages[s]));
-  std::vector<size_t> again;
-  for (size_t s = 0; s < program.graph.stages.size(); ++s)
-    if (std::ranges::count(names, stage_name(program.graph, program.graph.stages[s])) > 0)
-      again.push_back(s);
-  return again.empty() ? program : inline_stages(std::move(program), again);
+  using Values = std::vector<size_t>(const Program&, const GpuMachine&);
+  for (Values* values : {&values_worth_recomputing, &values_faster_recomputed}) {
+    Choices usual;
+    const Program fused =
+        fuse_rows(fuse_sibling_groups(program, {}, usual), context.machine, usual);
+    std::vector<std::string> names;
+    for (const size_t s : values(fused, context.machine))
+      names.push_back(stage_name(fused.graph, fused.graph.stages[s]));
+    std::vector<size_t> again;
+    for (size_t s = 0; s < program.graph.stages.size(); ++s)
+      if (std::ranges::count(names, stage_name(program.graph, program.graph.stages[s])) > 0)
+        again.push_back(s);
+    if (!again.empty()) program = inline_stages(std::move(program), again);
+  }
+  return program;
 }
 
 Program fuse_siblings_of(Program program, Context& context) {
@@ -85,6 +91,10 @@ Program fuse_siblings_of(Program program, Context& context) {
 
 Program rematerialize_some(Program program, Context& context) {
   return rematerialize_stages(std::move(program), {}, context.choices);
+}
+
+Program pack_gathers_of(Program program, Context& context) {
+  return pack_gathers(std::move(program), context.machine, context.choices);
 }
 
 Program invert_scatters_of(Program program, Context& context) {
@@ -165,6 +175,7 @@ std::span<const GpuPass> pass_list() {
       {"fuse siblings", {FuseSiblings}, true, fuse_siblings_of},
       {"rematerialize", {EagerOutputs, Rematerialize}, true, rematerialize_some},
       {"invert scatters", {Invert}, true, invert_scatters_of},
+      {"pack gathers", {Pack, EagerOutputs}, false, pack_gathers_of},
       {"fuse columns", {FuseSiblings}, true, fuse_columns_of},
       {"fuse rows", {ComputeAt}, true, fuse_rows_of},
       {"products", {}, true, products_of},

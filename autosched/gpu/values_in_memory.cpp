@@ -3,16 +3,25 @@
 #include "autosched/gpu/values_in_memory.hpp"
 
 #include <algorithm>
+#include <array>
 #include <map>
+#include <optional>
 #include <set>
+#include <utility>
 
 #include "autosched/analysis/access.hpp"
 #include "autosched/analysis/work.hpp"
+#include "autosched/gpu/contraction.hpp"
+#include "autosched/gpu/cost/cost.hpp"
+#include "autosched/gpu/part_cost.hpp"
+#include "autosched/moves/moves.hpp"
 #include "autosched/passes/inline_cheap.hpp"
 #include "autosched/program/graph_edit.hpp"
 #include "autosched/program/nests.hpp"
+#include "autosched/program/part_of_program.hpp"
 #include "autosched/program/points.hpp"
 #include "autosched/program/required_region.hpp"
+#include "runtime/process/cancellation.hpp"
 
 namespace adjit::sched {
 namespace {
@@ -129,6 +138,42 @@ class Values {
   std::map<uint32_t, Cost> recomputed_;  // by tensor
 };
 
+bool may_be_product(const LoweredGraph& graph, const Stage& stage) {
+  const std::optional<Contraction> contraction = contraction_of(graph, stage);
+  return contraction && arrangement_of(graph, stage, *contraction, true);
+}
+
+// A stage whose results are a kernel's by itself, as are all that read them.
+bool is_read_by_kernels_alone(const Program& program, size_t s) {
+  const Stage& stage = program.graph.stages[s];
+  const TensorId result = stage.results.front();
+  const auto may_read = [&](size_t reader) {
+    const Stage& user = program.graph.stages[reader];
+    return is_alone(program, reader) && user.kind == StageKind::Compute &&
+           !running_of(program.graph, user) && !may_be_product(program.graph, user);
+  };
+  return stage.kind == StageKind::Compute && stage.combiner.kind == CombinerKind::None &&
+         stage.results.size() == 1 && is_alone(program, s) &&
+         program.scopes[result.value] == Scope::Workspace &&
+         !program.readers[result.value].empty() &&
+         std::ranges::all_of(program.readers[result.value], may_read);
+}
+
+// Whether its readers compute a stage's values faster than they read them.
+bool are_faster_recomputed(const Program& program, size_t s, const GpuMachine& machine) {
+  constexpr double kClearly = 0.95;  // a guess
+  std::vector<size_t> stages{s};
+  const std::vector<size_t>& readers = program.readers[program.graph.stages[s].results[0].value];
+  stages.insert(stages.end(), readers.begin(), readers.end());
+  const Program part = part_of(program, stages);
+  Program again = inline_stages(part, std::array{size_t{0}});
+  for (const Stage& stage : again.graph.stages)
+    if (WorkMeter(again.graph.pool)(stage.bodies).nodes > kBodyLimit) return false;
+  const bool from_memory = leaves_l2(program, machine);
+  return microseconds_of_part(std::move(again), machine, from_memory) <
+         kClearly * microseconds_of_part(part, machine, from_memory);
+}
+
 // Whether memory has less to do with the operands of a stage than with its results, by more than
 // computing these takes where they are read.
 bool saves_memory(const Program& program, const Stage& stage, const GpuMachine& machine) {
@@ -175,9 +220,27 @@ std::vector<size_t> values_of_fewer_operands(const Program& program, const GpuMa
 bool has_large_values(const Program& program, const GpuMachine& machine) {
   return std::ranges::any_of(program.graph.stages, [&](const Stage& stage) {
     return stage.kind == StageKind::Compute && stage.combiner.kind == CombinerKind::None &&
-           program.readers[stage.results[0].value].size() > 1 &&
+           !program.readers[stage.results[0].value].empty() &&
            is_worth_a_look(bytes_of(program.graph, stage.results[0]), machine);
   });
+}
+
+std::vector<size_t> values_faster_recomputed(const Program& program, const GpuMachine& machine) {
+  std::vector<size_t> found;
+  std::set<uint32_t> taken;  // what is computed again is not read of memory
+  for (size_t s = 0; s < program.graph.stages.size(); ++s) {
+    const Stage& stage = program.graph.stages[s];
+    const bool of_taken = std::ranges::any_of(
+        tensors_read(program.graph, stage), [&](TensorId id) { return taken.contains(id.value); });
+    if (of_taken || !is_read_by_kernels_alone(program, s) ||
+        !is_worth_a_look(bytes_of(program.graph, stage.results[0]), machine))
+      continue;
+    check_cancelled();
+    if (!are_faster_recomputed(program, s, machine)) continue;
+    found.push_back(s);
+    taken.insert(stage.results[0].value);
+  }
+  return found;
 }
 
 std::vector<size_t> values_worth_recomputing(const Program& program, const GpuMachine& machine) {

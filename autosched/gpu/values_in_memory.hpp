@@ -14,7 +14,10 @@ namespace adjit::sched {
 /// of them once, though their operands are as near and the operations few: ascending. `program`:
 /// with what is fused attached, before loops are scheduled.
 std::vector<size_t> values_worth_recomputing(const Program& program, const GpuMachine& machine);
-/// Whether that may find any: a question that needs no fused program, in linear time.
+/// The same of values that those who read them need several times, as a window does, by what the
+/// model of costs predicts for the kernels that read them. Readers that are products keep theirs.
+std::vector<size_t> values_faster_recomputed(const Program& program, const GpuMachine& machine);
+/// Whether these may find any: a question that needs no fused program, in linear time.
 bool has_large_values(const Program& program, const GpuMachine& machine);
 
 /// Stages of several results, as the parts that a value gives its neighbours, whose operands are

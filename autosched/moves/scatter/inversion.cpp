@@ -139,9 +139,6 @@ class SharedStages {
 
 // A warp's threads have a word of points, a bit each.
 constexpr int64_t kWordPoints = 32;
-// Values of a digit are counted for each chunk: more bits are fewer passes over the points, and
-// more counts.
-constexpr int64_t kMostBits = 8;
 
 class Inverter {
  public:
@@ -164,7 +161,7 @@ class Inverter {
     // Keys go up to the number of rows. A digit has at most as many values as a chunk has points,
     // so that there are hardly more counts than points.
     const int64_t bits = bits_of(of_.rows);
-    const int64_t most = std::clamp<int64_t>(bits_of(words_ * width_) - 1, 1, kMostBits);
+    const int64_t most = std::clamp<int64_t>(bits_of(words_ * width_) - 1, 1, kMostBitsOfDigit);
     const int64_t passes = ceil_div(bits, most), each = ceil_div(bits, passes);
     for (int64_t pass = 0; pass < passes; ++pass) sort_by_digit(pass * each, each);
     sorted_.offsets = offsets();

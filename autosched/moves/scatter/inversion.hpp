@@ -16,6 +16,10 @@
 
 namespace adjit::sched {
 
+/// Values of a digit are counted for each chunk: more bits are fewer passes over the points, and
+/// more counts.
+inline constexpr int64_t kMostBitsOfDigit = 8;
+
 /// All int32.
 struct Inversion {
   TensorId keys;                 // a point each, by chunks, words of these and points of a word

@@ -35,6 +35,18 @@ TEST(FuseRows, ASoftmaxIsOneKernel) {
   EXPECT_EQ(fused("float(300, 128) " + std::string(kSoftmax)), "y(m e s)");
 }
 
+// Terms of a row are few, but no other row's.
+TEST(FuseRows, GradientsOfNarrowRowsAreOneKernel) {
+  for (const char* columns : {"64", "128", "256", "300"}) {
+    const std::string shape = "float(8192, " + std::string(columns) + ") ";
+    const Graph graph = parse_graph(
+        "def f(" + shape + "x, " + shape + "g, float(" + columns +
+        ") w) -> (d) {\n m(i) +=! x(i, r) * w(r)\n c(i, j) = x(i, j) - m(i)\n"
+        " s(i) +=! g(i, r) * c(i, r) * m(i)\n d(i, j) = g(i, j) * w(j) - c(i, j) * s(i)\n}");
+    EXPECT_EQ(fuse_rows(initial_program(graph, kGpu), kGpu).kernels.size(), 1u) << columns;
+  }
+}
+
 TEST(FuseRows, ShortRowsAreTakenTogether) {
   const Graph graph = parse_graph("def f(float(2048, 64) " + std::string(kSoftmax));
   const Program p = fuse_rows(initial_program(graph, kGpu), kGpu);
@@ -83,6 +95,21 @@ TEST(FuseRows, RowsThatLeaveMultiprocessorsIdleAreLeft) {
                     " y(i, k, j) = x(i, k, j) / s(i, k) }"),
             2u)
       << "a block for 3 points";
+}
+
+// A thread that computes several of them reads the terms that they have in common once.
+TEST(FuseRows, TermsThatNeighboursShareAreNotARowsOwn) {
+  const auto kernels = [](const std::string& terms) {
+    const Graph graph = parse_graph(
+        "def f(float(64, 64, 112, 112) x, float(64, 64, 112, 112) g) -> (y) {\n s(i, j, k, l) "
+        "+=! " +
+        terms + "\n y(i, j, k, l) = x(i, j, k, l) * exp(s(i, j, k, l))\n}");
+    return fuse_rows(initial_program(graph, kGpu), kGpu).kernels.size();
+  };
+  EXPECT_EQ(
+      kernels("g(i, j + r - 2, k, l) * x(i, j, k, l) where j in 0:64, r in 0:5, k in 0:112, l in "
+              "0:112, r + j >= 2, r + j <= 65"),
+      2u);
 }
 
 TEST(FuseRows, WhatIsReadElsewhereIsStoredThere) {

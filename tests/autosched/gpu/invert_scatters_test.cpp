@@ -162,14 +162,15 @@ TEST(InvertScatters, RowsAndColumnsAreThreads) {
       << "pieces of long rows";
 }
 
-// Where neighbours are rows, a thread goes through a row's places for several channels at once.
+// Where neighbours are rows, channels are put next to each other: a thread goes through a row's
+// places for as many as one access moves.
 TEST(InvertScatters, ChannelsShareTheirPlaces) {
   const Graph graph = parse_graph(
       "def f(float(64, 65536) g, int64(65536) n) -> (h) {\n"
       "  scatter float(64, 65536) h(c, n(t)) +=[drop] g(c, t) where c in 0:64, t in 0:65536\n}");
   const Program program = default_schedule(graph, kGpu);
-  EXPECT_EQ(loops_text(program, "h"),
-            "parallel:i:8 parallel:j:65536 serial:r_k:65536 unrolled:i:8");
+  EXPECT_EQ(loops_text(program, "h_transposed"),
+            "parallel:i:65536 parallel:j:16 serial:r_k:65536 vector:j:4");
 }
 
 // A pass of the sort is three kernels: counts, sums, places.

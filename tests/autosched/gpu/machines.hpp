@@ -13,4 +13,8 @@ inline constexpr GpuMachine kSmallGpu{.multiprocessors = 1, .threads = 8};
 /// So slow that a kernel of a few thousand points is worth a search for its loops.
 inline constexpr GpuMachine kSlowGpu{.multiprocessors = 2, .threads = 512, .ghz = 1e-3, .l2_gb = 1};
 
+/// One multiprocessor, and launches that take nothing: a few thousand reads are worth a copy of
+/// what they read.
+inline constexpr GpuMachine kNarrowGpu{.multiprocessors = 1, .launch_microseconds = 1e-3};
+
 }  // namespace adjit::sched

@@ -183,7 +183,7 @@ TEST(GpuSchedule, ShowsItsPasses) {
                 [&](const std::string& pass, const Program&) { seen.push_back(pass); });
   EXPECT_EQ(seen, (std::vector<std::string>{"start", "inline parts", "inline", "recompute values",
                                             "fuse siblings", "rematerialize", "invert scatters",
-                                            "fuse columns", "fuse rows", "products",
+                                            "pack gathers", "fuse columns", "fuse rows", "products",
                                             "split prefixes", "split reductions", "fuse epilogues",
                                             "schedule kernels", "alias reshapes"}));
 }

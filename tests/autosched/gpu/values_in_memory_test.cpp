@@ -24,16 +24,21 @@ Graph scaled(int64_t rows, int64_t columns, const std::string& value) {
                      "\n  s(i) +=! e(i, r)\n  t() +=! s(r)\n  y(i, j) = e(i, j) / t()\n}");
 }
 
-std::vector<std::string> worth_recomputing(const Graph& graph) {
+using Names = std::vector<std::string>;
+
+Names found(const Graph& graph,
+            std::vector<size_t> values(const Program& program, const GpuMachine& machine)) {
   Choices usual;
   const Program program = fuse_rows(initial_program(graph, kGpu), kGpu, usual);
-  std::vector<std::string> names;
-  for (const size_t s : values_worth_recomputing(program, kGpu))
+  Names names;
+  for (const size_t s : values(program, kGpu))
     names.push_back(stage_name(program.graph, program.graph.stages[s]));
   return names;
 }
-
-using Names = std::vector<std::string>;
+Names worth_recomputing(const Graph& graph) { return found(graph, values_worth_recomputing); }
+Names faster_recomputed(const std::string& text) {
+  return found(parse_graph("def f(" + text), values_faster_recomputed);
+}
 
 TEST(ValuesInMemory, AreComputedAgainWhereOperationsAreFewer) {
   EXPECT_EQ(worth_recomputing(scaled(8192, 32000, "exp(x(i, j))")), Names{"e"});
@@ -42,6 +47,23 @@ TEST(ValuesInMemory, AreComputedAgainWhereOperationsAreFewer) {
   EXPECT_EQ(worth_recomputing(scaled(8192, 32000, "exp(x(i, j) * w(i, j))")), Names{})
       << "reading both again is as much";
   EXPECT_EQ(worth_recomputing(scaled(64, 1000, "exp(x(i, j))")), Names{}) << "small";
+}
+
+// A thread that computes neighbours of a window's results computes each of their terms once.
+TEST(ValuesInMemory, OfWindowsAreComputedWhereThatIsFaster) {
+  const auto window = [](const std::string& value) {
+    return "float(64, 64, 112, 112) x) -> (y) {\n  v(n, c, i, j) = " + value +
+           "\n  y(n, c, i, j) +=! v(n, c, i + p - 1, j + q - 1) where i in 0:112, j in 0:112,\n"
+           "    p in 0:3, q in 0:3, i + p >= 1, i + p <= 112, j + q >= 1, j + q <= 112\n}";
+  };
+  EXPECT_EQ(faster_recomputed(window("x(n, c, i, j) / 9.0")), Names{"v"});
+  EXPECT_EQ(faster_recomputed(window("sin(cos(sin(cos(sin(x(n, c, i, j))))))")), Names{});
+}
+
+TEST(ValuesInMemory, OfProductsStay) {
+  EXPECT_EQ(faster_recomputed("float(2048, 2048) x, float(2048, 2048) w) -> (y) {\n"
+                              "  v(i, k) = x(i, k) * 0.5\n  y(i, j) +=! v(i, k) * w(k, j)\n}"),
+            Names{});
 }
 
 // Bodies that are too long to be joined stay apart, whatever else is computed again.
