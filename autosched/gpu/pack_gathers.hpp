@@ -16,8 +16,8 @@ namespace adjit::sched {
 
 /// Copies operands of stages whose neighbouring results read places that data chooses into layouts
 /// with another dimension innermost (pack), and computes results so (transpose_output), where that
-/// is predicted to be faster than without, with what reads these results. One copy serves all stages
-/// that read it. Nothing where memory is short. Before anything is attached, or has loops.
+/// is predicted to be faster than without, with what reads these results. One copy serves all
+/// stages that read it. Nothing where memory is short. Before anything is attached, or has loops.
 Program pack_gathers(Program program, const GpuMachine& machine, Choices& choices);
 
 }  // namespace adjit::sched
