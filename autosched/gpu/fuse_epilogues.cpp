@@ -9,7 +9,7 @@
 
 #include "autosched/gpu/loops/pointwise_reader.hpp"
 #include "autosched/gpu/loops/thread_loops.hpp"
-#include "autosched/gpu/product_loops.hpp"
+#include "autosched/gpu/products/product_loops.hpp"
 #include "autosched/moves/moves.hpp"
 #include "autosched/program/graph_edit.hpp"
 #include "autosched/program/nests.hpp"

@@ -7,7 +7,7 @@
 
 #include "autosched/decisions/attempts.hpp"
 #include "autosched/decisions/choices.hpp"
-#include "autosched/gpu/product_tile.hpp"
+#include "autosched/gpu/products/product_tile.hpp"
 #include "autosched/program/program.hpp"
 
 namespace adjit::sched {

@@ -16,7 +16,7 @@
 #include "autosched/gpu/loops/register_tile.hpp"
 #include "autosched/gpu/loops/thread_loops.hpp"
 #include "autosched/gpu/part_cost.hpp"
-#include "autosched/gpu/product_tile.hpp"
+#include "autosched/gpu/products/product_tile.hpp"
 #include "autosched/moves/attached/attachment.hpp"
 #include "autosched/moves/moves.hpp"
 #include "autosched/passes/attach_producers.hpp"
@@ -36,6 +36,11 @@ namespace {
 constexpr double kPointsOfFewBlocks = 64 << 10;
 constexpr int64_t kGroupsOfRows = 8;  // at least, where the last one has fewer rows: a guess, too
 constexpr int64_t kCommonBytes = 4;   // of an element: sectors hold eight of them
+
+// Two blocks of a multiprocessor.
+int64_t bytes_of_block(const GpuMachine& machine) {
+  return std::min(machine.shared_bytes / 2, machine.block_shared_bytes);
+}
 
 double points_of(std::span<const int64_t> spans) {
   double points = 1;
@@ -57,6 +62,33 @@ bool only_permutes(const LoweredGraph& graph, const Stage& stage) {
   const std::span<const ExprId> index = pool.read_index(body);
   return std::ranges::all_of(index, [&](ExprId at) { return pool.is(at, Op::Axis); }) &&
          !std::ranges::is_sorted(index, {}, [&](ExprId at) { return pool.axis_number(at); });
+}
+
+// Whether a reduction goes over windows of an operand: neighbours have terms in common, which a
+// thread that computes several of them reads once.
+bool sums_windows(const LoweredGraph& graph, const Stage& stage) {
+  if (stage.domain.reduction_rank() == 0 || !has_few_terms(stage)) return false;
+  const size_t outputs = stage.domain.output_rank;
+  return std::ranges::any_of(reads_of(graph, stage), [&](ExprId read) {
+    const IndexMap map = index_map(graph.pool, graph.pool.read_index(read), stage.domain);
+    return std::ranges::any_of(map.forms, [&](const std::optional<Affine>& form) {
+      bool of_results = false, of_terms = false;
+      for (size_t a = 0; form && a < std::min(form->size(), stage.domain.rank()); ++a)
+        (a < outputs ? of_results : of_terms) |= form->coefficient(a) != 0;
+      return of_results && of_terms;
+    });
+  });
+}
+
+// Whether it reads a copy that lies as its threads, not its reader's, read it (pack_gathers.hpp).
+// `producers`: of each tensor.
+bool reads_packed_gathers(const LoweredGraph& graph, const std::vector<size_t>& producers,
+                          const Stage& stage) {
+  return reads_by_data(graph, stage) &&
+         std::ranges::any_of(tensors_read(graph, stage), [&](TensorId id) {
+           const size_t producer = producers[id.value];
+           return producer != SIZE_MAX && only_permutes(graph, graph.stages[producer]);
+         });
 }
 
 // Whether a nest, or one attached to it, reduces.
@@ -102,38 +134,12 @@ class RowFuser {
     return program_.kernels[find_nest(program_, host)->kernel].root;
   }
 
-  // Whether a reduction goes over windows of an operand: neighbours have terms in common, which a
-  // thread that computes several of them reads once.
-  bool sums_windows(const Stage& stage) const {
-    if (stage.domain.reduction_rank() == 0 || !has_few_terms(stage)) return false;
-    const size_t outputs = stage.domain.output_rank;
-    return std::ranges::any_of(reads_of(program_.graph, stage), [&](ExprId read) {
-      const ExprPool& pool = program_.graph.pool;
-      const IndexMap map = index_map(pool, pool.read_index(read), stage.domain);
-      return std::ranges::any_of(map.forms, [&](const std::optional<Affine>& form) {
-        bool of_results = false, of_terms = false;
-        for (size_t a = 0; form && a < std::min(form->size(), stage.domain.rank()); ++a)
-          (a < outputs ? of_results : of_terms) |= form->coefficient(a) != 0;
-        return of_results && of_terms;
-      });
-    });
-  }
-
-  // Whether it reads a copy that lies as its threads, not its reader's, read it (pack_gathers.hpp).
-  bool reads_packed_gathers(const Stage& stage) const {
-    return reads_by_data(program_.graph, stage) &&
-           std::ranges::any_of(tensors_read(program_.graph, stage), [&](TensorId id) {
-             const size_t producer = producers_[id.value];
-             return producer != SIZE_MAX &&
-                    only_permutes(program_.graph, program_.graph.stages[producer]);
-           });
-  }
-
   // Whether a kernel of its own is predicted to be faster; false where the host has others already.
   bool is_faster_alone(size_t stage, size_t host) const {
     const Stage& s = program_.graph.stages[stage];
-    if ((!sums_windows(s) && !reads_packed_gathers(s)) || !is_alone(program_, stage) ||
-        !is_alone(program_, host))
+    if ((!sums_windows(program_.graph, s) &&
+         !reads_packed_gathers(program_.graph, producers_, s)) ||
+        !is_alone(program_, stage) || !is_alone(program_, host))
       return false;
     const Program apart = part_of(program_, std::array{stage, host});
     Choices unasked;
@@ -192,7 +198,7 @@ class RowFuser {
     const int64_t bytes = result_bytes(nest) +
                           (where.whole ? 0 : bytes_of(stage, where.region.spans)) +
                           std::max(exchanged_bytes(nest), exchanged_bytes(stage));
-    if (bytes > bytes_of_block()) return false;
+    if (bytes > bytes_of_block(machine_)) return false;
     if (!choices_.keeps(Decision::ComputeAt, program_.graph, program_.graph.stages[stage]))
       return false;
     program_ = compute_at(std::move(program_), stage, host, depth);
@@ -224,11 +230,6 @@ class RowFuser {
     for (TensorId id : program_.graph.stages[stage].results)
       bytes += points * static_cast<double>(size_of(program_.graph.info(id).dtype));
     return static_cast<int64_t>(std::min(bytes, 1e15));
-  }
-
-  // Two blocks of a multiprocessor.
-  int64_t bytes_of_block() const {
-    return std::min(machine_.shared_bytes / 2, machine_.block_shared_bytes);
   }
 
   // What goes through shared memory, at most, where threads reduce together: an element a thread,
@@ -277,7 +278,7 @@ class RowFuser {
     for (size_t l = depth; l < nest.loops.size(); ++l)
       row *= static_cast<double>(nest.loops[l].trips);
     for (const Nest::Attached& a : nest.attached) row = std::max(row, points_of(a.nest.spans));
-    const auto fits = static_cast<double>(bytes_of_block() - exchanged_bytes(nest)) /
+    const auto fits = static_cast<double>(bytes_of_block(machine_) - exchanged_bytes(nest)) /
                       static_cast<double>(std::max<int64_t>(result_bytes(nest), 1));
     double most = std::min(static_cast<double>(kBlockPoints) / row,
                            blocks / static_cast<double>(machine_.multiprocessors));

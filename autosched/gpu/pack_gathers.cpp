@@ -24,7 +24,7 @@
 namespace adjit::sched {
 namespace {
 
-constexpr int64_t kLeastRow = 4;  // elements that lie side by side: 16 bytes of floats
+constexpr int64_t kLeastInnermost = 4;  // elements that lie side by side: 16 bytes of floats
 // A copy is a kernel, and so is what puts results where they were.
 constexpr double kLeastLaunches = 4;  // that a kernel takes as long as, for copies to be tried
 constexpr size_t kMostCopies = 4;     // for one stage: a warp's gradient has two
@@ -52,11 +52,58 @@ Packing packing_of(const LoweredGraph& graph, const Layout& layout) {
   return packing;
 }
 
+size_t stage_of(const Program& program, TensorId result) {
+  return defining_stages(program.graph)[result.value];
+}
+
 Program with_plan(Program program, TensorId result, const Plan& plan) {
-  const auto stage = [&] { return defining_stages(program.graph)[result.value]; };
-  for (const Layout& copy : plan.copies)
-    program = pack(std::move(program), stage(), copy.operand, packing_of(program.graph, copy));
-  return plan.axis ? transpose_output(std::move(program), stage(), *plan.axis) : program;
+  for (const Layout& copy : plan.copies) {
+    const size_t stage = stage_of(program, result);
+    const Packing packing = packing_of(program.graph, copy);
+    program = pack(std::move(program), stage, copy.operand, packing);
+  }
+  if (!plan.axis) return program;
+  const size_t stage = stage_of(program, result);
+  return transpose_output(std::move(program), stage, *plan.axis);
+}
+
+// The axis of a stage that alone, step by step, moves this dimension in all reads of an operand.
+std::optional<size_t> axis_of(const LoweredGraph& graph, const Stage& stage, const Layout& layout) {
+  const ExprPool& pool = graph.pool;
+  std::optional<size_t> axis;
+  for (const ExprId read : reads_of(graph, stage)) {
+    if (pool.read_tensor(read) != layout.operand) continue;
+    const ExprId index = pool.read_index(read)[layout.innermost];
+    if (!pool.is(index, Op::Axis)) return std::nullopt;
+    if (axis && *axis != pool.axis_number(index)) return std::nullopt;
+    axis = pool.axis_number(index);
+  }
+  return axis;
+}
+
+// All operands that an axis moves, so that it moves their innermost dimension.
+std::set<Layout> copies_along(const LoweredGraph& graph, const Stage& stage, size_t axis) {
+  std::set<Layout> copies;
+  for (const TensorId id : tensors_read(graph, stage)) {
+    const size_t rank = graph.info(id).shape.size();
+    for (size_t d = 0; d + 1 < rank; ++d)
+      if (axis_of(graph, stage, {id, d}) == axis) {
+        copies.insert({id, d});
+        break;
+      }
+  }
+  return copies;
+}
+
+std::vector<Plan> plans_of(const LoweredGraph& graph, const Stage& stage, const Layout& layout) {
+  std::vector<Plan> plans{{.copies = {layout}, .axis = std::nullopt}};
+  const std::optional<size_t> axis = axis_of(graph, stage, layout);
+  if (!axis || stage.domain.extents[*axis] < kLeastInnermost) return plans;
+  Plan along{.copies = copies_along(graph, stage, *axis), .axis = std::nullopt};
+  if (*axis + 1 < stage.domain.output_rank) along.axis = axis;
+  if (along != plans.front() && along.copies.size() <= kMostCopies)
+    plans.push_back(std::move(along));
+  return plans;
 }
 
 class GatherPacker {
@@ -82,8 +129,6 @@ class GatherPacker {
     double microseconds = 0;
   };
 
-  size_t stage_of(TensorId id) const { return defining_stages(program_.graph)[id.value]; }
-
   bool may_change(size_t s) const {
     const Stage& stage = program_.graph.stages[s];
     return stage.kind == StageKind::Compute && stage.domain.output_rank > 0 &&
@@ -107,45 +152,6 @@ class GatherPacker {
       for (const TensorId id : gathered_by(s))
         if (std::ranges::find(found, id) == found.end()) found.push_back(id);
     return found;
-  }
-
-  // The axis of a stage that alone, step by step, moves this dimension in all reads of an operand.
-  std::optional<size_t> axis_of(const Stage& stage, const Layout& layout) const {
-    const ExprPool& pool = program_.graph.pool;
-    std::optional<size_t> axis;
-    for (const ExprId read : reads_of(program_.graph, stage)) {
-      if (pool.read_tensor(read) != layout.operand) continue;
-      const ExprId index = pool.read_index(read)[layout.innermost];
-      if (!pool.is(index, Op::Axis)) return std::nullopt;
-      if (axis && *axis != pool.axis_number(index)) return std::nullopt;
-      axis = pool.axis_number(index);
-    }
-    return axis;
-  }
-
-  // All operands that an axis moves, so that it moves their innermost dimension.
-  std::set<Layout> copies_along(const Stage& stage, size_t axis) const {
-    std::set<Layout> copies;
-    for (const TensorId id : tensors_read(program_.graph, stage)) {
-      const size_t rank = program_.graph.info(id).shape.size();
-      for (size_t d = 0; d + 1 < rank; ++d)
-        if (axis_of(stage, {id, d}) == axis) {
-          copies.insert({id, d});
-          break;
-        }
-    }
-    return copies;
-  }
-
-  std::vector<Plan> plans_of(const Stage& stage, const Layout& layout) const {
-    std::vector<Plan> plans{{.copies = {layout}, .axis = std::nullopt}};
-    const std::optional<size_t> axis = axis_of(stage, layout);
-    if (!axis || stage.domain.extents[*axis] < kLeastRow) return plans;
-    Plan along{.copies = copies_along(stage, *axis), .axis = std::nullopt};
-    if (*axis + 1 < stage.domain.output_rank) along.axis = axis;
-    if (along != plans.front() && along.copies.size() <= kMostCopies)
-      plans.push_back(std::move(along));
-    return plans;
   }
 
   // A stage, and some that read what it gives: they may be one kernel with it.
@@ -206,7 +212,7 @@ class GatherPacker {
       const double before = microseconds_without(s);
       std::optional<Plan> best;
       double most = 0;
-      for (Plan& plan : plans_of(program_.graph.stages[s], layout)) {
+      for (Plan& plan : plans_of(program_.graph, program_.graph.stages[s], layout)) {
         double saved = before - microseconds_with(s, plan);
         // What this layout costs is shared.
         for (const Layout& copy : plan.copies)
@@ -234,13 +240,13 @@ class GatherPacker {
     const std::vector<int64_t>& shape = program_.graph.info(operand).shape;
     Saving best;
     for (size_t d = 0; d + 1 < shape.size(); ++d) {
-      if (shape[d] < kLeastRow) continue;
+      if (shape[d] < kLeastInnermost) continue;
       Saving saving = saving_of({operand, d}, readers);
       if (saving.microseconds > best.microseconds) best = std::move(saving);
     }
     if (best.plans.empty() || !is_faster(best)) return;
     for (const auto& [result, plan] : best.plans) {
-      const size_t s = stage_of(result);
+      const size_t s = stage_of(program_, result);
       if (!choices_.keeps(Decision::Pack, program_.graph, program_.graph.stages[s])) continue;
       without_.erase(result);
       program_ = with_plan(std::move(program_), result, plan);
@@ -253,7 +259,7 @@ class GatherPacker {
     std::set<size_t> before;
     Program made = program_;
     for (const auto& [result, plan] : saving.plans) {
-      const std::vector<size_t> stages = with_readers(stage_of(result));
+      const std::vector<size_t> stages = with_readers(stage_of(program_, result));
       before.insert(stages.begin(), stages.end());
       made = with_plan(std::move(made), result, plan);
     }

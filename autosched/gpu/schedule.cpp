@@ -16,7 +16,7 @@
 #include "autosched/gpu/invert_scatters.hpp"
 #include "autosched/gpu/kernel_loops.hpp"
 #include "autosched/gpu/pack_gathers.hpp"
-#include "autosched/gpu/products.hpp"
+#include "autosched/gpu/products/products.hpp"
 #include "autosched/gpu/split_prefixes.hpp"
 #include "autosched/gpu/split_reductions.hpp"
 #include "autosched/gpu/values_in_memory.hpp"

@@ -12,7 +12,7 @@
 #include "autosched/gpu/kernel_loops.hpp"
 #include "autosched/gpu/loops/block_loops.hpp"
 #include "autosched/gpu/loops/thread_loops.hpp"
-#include "autosched/gpu/product_loops.hpp"
+#include "autosched/gpu/products/product_loops.hpp"
 #include "autosched/moves/moves.hpp"
 #include "autosched/program/graph_edit.hpp"
 #include "autosched/program/nests.hpp"

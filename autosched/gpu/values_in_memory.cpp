@@ -11,9 +11,9 @@
 
 #include "autosched/analysis/access.hpp"
 #include "autosched/analysis/work.hpp"
-#include "autosched/gpu/contraction.hpp"
 #include "autosched/gpu/cost/cost.hpp"
 #include "autosched/gpu/part_cost.hpp"
+#include "autosched/gpu/products/contraction.hpp"
 #include "autosched/moves/moves.hpp"
 #include "autosched/passes/inline_cheap.hpp"
 #include "autosched/program/graph_edit.hpp"

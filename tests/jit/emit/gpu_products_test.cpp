@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "autosched/gpu/loops/flat_loops.hpp"
-#include "autosched/gpu/products.hpp"
+#include "autosched/gpu/products/products.hpp"
 #include "autosched/lower/initial_program.hpp"
 #include "autosched/moves/moves.hpp"
 #include "autosched/search/scheduler.hpp"

@@ -1,5 +1,5 @@
-// autosched/gpu/product.cpp -- whether a stage has the form of a product.
-#include "autosched/gpu/product.hpp"
+// autosched/gpu/products/product.cpp -- whether a stage has the form of a product.
+#include "autosched/gpu/products/product.hpp"
 
 #include <utility>
 #include <vector>

@@ -1,5 +1,6 @@
-// tests/autosched/gpu/product_loops_test.cpp -- blocks of products: what they copy and compute.
-#include "autosched/gpu/product_loops.hpp"
+// tests/autosched/gpu/products/product_loops_test.cpp -- blocks of products: what they copy and
+// compute.
+#include "autosched/gpu/products/product_loops.hpp"
 
 #include "autosched/program/nests.hpp"
 #include "autosched/program/threads.hpp"

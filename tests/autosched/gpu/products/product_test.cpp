@@ -1,5 +1,5 @@
-// tests/autosched/gpu/product_test.cpp -- which stages have the form of a product.
-#include "autosched/gpu/product.hpp"
+// tests/autosched/gpu/products/product_test.cpp -- which stages have the form of a product.
+#include "autosched/gpu/products/product.hpp"
 
 #include "runtime/graph/parse/text_module.hpp"
 #include "tests/autosched/programs.hpp"

@@ -1,5 +1,5 @@
-// autosched/gpu/contraction.cpp -- which axes of a sum of products are m, n and batches.
-#include "autosched/gpu/contraction.hpp"
+// autosched/gpu/products/contraction.cpp -- which axes of a sum of products are m, n and batches.
+#include "autosched/gpu/products/contraction.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "autosched/analysis/moving_axes.hpp"
-#include "autosched/gpu/product.hpp"
-#include "autosched/gpu/product_tile.hpp"
+#include "autosched/gpu/products/product.hpp"
+#include "autosched/gpu/products/product_tile.hpp"
 #include "autosched/moves/moves.hpp"
 #include "autosched/moves/zero_factors.hpp"
 #include "autosched/program/points.hpp"

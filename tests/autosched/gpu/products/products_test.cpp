@@ -1,7 +1,7 @@
-// tests/autosched/gpu/products_test.cpp -- contractions become products and mean the same.
-#include "autosched/gpu/products.hpp"
+// tests/autosched/gpu/products/products_test.cpp -- contractions become products and mean the same.
+#include "autosched/gpu/products/products.hpp"
 
-#include "autosched/gpu/product.hpp"
+#include "autosched/gpu/products/product.hpp"
 #include "tests/autosched/gpu/convolutions.hpp"
 #include "tests/autosched/gpu/machines.hpp"
 #include "tests/autosched/programs.hpp"

@@ -1,4 +1,5 @@
-// autosched/gpu/products.hpp -- contractions in the form of products of matrices (product.hpp).
+// autosched/gpu/products/products.hpp -- contractions in the form of products of matrices
+// (product.hpp).
 //
 // Matrix products of any rank, einsums, convolutions and their adjoints are one: strided adjoints
 // and groups are taken apart into residues, axes become one m, one n and one k, and operands that

@@ -1,5 +1,6 @@
-// tests/autosched/gpu/contraction_test.cpp -- what the axes of contractions are in a product.
-#include "autosched/gpu/contraction.hpp"
+// tests/autosched/gpu/products/contraction_test.cpp -- what the axes of contractions are in a
+// product.
+#include "autosched/gpu/products/contraction.hpp"
 
 #include <string>
 

@@ -1,5 +1,5 @@
-// autosched/gpu/product_tile.hpp -- which part of a product a block computes, and how its threads
-// share it.
+// autosched/gpu/products/product_tile.hpp -- which part of a product a block computes, and how its
+// threads share it.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "autosched/decisions/choices.hpp"
-#include "autosched/gpu/product.hpp"
+#include "autosched/gpu/products/product.hpp"
 #include "autosched/machine/gpu_machine.hpp"
 
 namespace adjit::sched {

@@ -1,5 +1,5 @@
-// autosched/gpu/products.cpp -- the moves that make a product of a contraction.
-#include "autosched/gpu/products.hpp"
+// autosched/gpu/products/products.cpp -- the moves that make a product of a contraction.
+#include "autosched/gpu/products/products.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "autosched/analysis/access.hpp"
-#include "autosched/gpu/contraction.hpp"
 #include "autosched/gpu/loops/pointwise_reader.hpp"
-#include "autosched/gpu/product.hpp"
-#include "autosched/gpu/product_tile.hpp"
+#include "autosched/gpu/products/contraction.hpp"
+#include "autosched/gpu/products/product.hpp"
+#include "autosched/gpu/products/product_tile.hpp"
 #include "autosched/moves/moves.hpp"
 #include "autosched/moves/zero_factors.hpp"
 #include "autosched/program/graph_edit.hpp"

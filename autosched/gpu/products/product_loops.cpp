@@ -1,5 +1,6 @@
-// autosched/gpu/product_loops.cpp -- operands that a block stages, and the loops around its tile.
-#include "autosched/gpu/product_loops.hpp"
+// autosched/gpu/products/product_loops.cpp -- operands that a block stages, and the loops around
+// its tile.
+#include "autosched/gpu/products/product_loops.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,5 @@
-// autosched/gpu/product.hpp -- the form of sums of products that blocks compute tile by tile.
+// autosched/gpu/products/product.hpp -- the form of sums of products that blocks compute tile by
+// tile.
 //
 //   C[b, m, n] = sum over k of A(b, m, k) * B(b, k, n)
 // with any number of batches b, in any place but the last, along each of which both operands, one

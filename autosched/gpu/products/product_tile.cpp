@@ -1,5 +1,5 @@
-// autosched/gpu/product_tile.cpp -- tiles of products, and how long each would take.
-#include "autosched/gpu/product_tile.hpp"
+// autosched/gpu/products/product_tile.cpp -- tiles of products, and how long each would take.
+#include "autosched/gpu/products/product_tile.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
-// tests/autosched/gpu/product_tile_test.cpp -- which tile serves a product.
-#include "autosched/gpu/product_tile.hpp"
+// tests/autosched/gpu/products/product_tile_test.cpp -- which tile serves a product.
+#include "autosched/gpu/products/product_tile.hpp"
 
 #include <string>
 

@@ -1,4 +1,5 @@
-// autosched/gpu/product_loops.hpp -- loops of products: a block computes a tile of results.
+// autosched/gpu/products/product_loops.hpp -- loops of products: a block computes a tile of
+// results.
 //
 //   parallel batches, m, n            a block each
 //     serial k                        what the block brings into shared memory, ahead:
@@ -8,7 +9,7 @@
 //           unrolled, vector n
 #pragma once
 
-#include "autosched/gpu/product_tile.hpp"
+#include "autosched/gpu/products/product_tile.hpp"
 #include "autosched/program/program.hpp"
 
 namespace adjit::sched {

@@ -1,5 +1,5 @@
-// autosched/gpu/contraction.hpp -- sums of products by what their two operands are read along, and
-// which of their axes become those of a product of matrices.
+// autosched/gpu/products/contraction.hpp -- sums of products by what their two operands are read
+// along, and which of their axes become those of a product of matrices.
 //
 //   y[i, o, h, w] = sum over c, a, b of x[i, c, h + a, w + b] * f[o, c, a, b]
 // has the axes i, h, w of one operand, o of the other one, and sums over those of both. With h and
