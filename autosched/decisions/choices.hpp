@@ -47,8 +47,8 @@ enum class Decision : uint8_t {
   Epilogue,         // of a product, tile by tile
   OuterReduction,   // outer steps of a reduction outside all results
   StripMine,        // some steps of a reduction outside some of them
-  // Of GPUs' schedules alone; of the others these ask Tile, Rfactor, ComputeAt, FuseSiblings and
-  // Epilogue:
+  // Of GPUs' schedules alone; of the others these ask Tile, Pack, Rfactor, ComputeAt, FuseSiblings
+  // and Epilogue:
   SplitPrefix,   // chunks of a prefix reduction
   Invert,        // points of a scatter sorted by what they write, or arrays of their own
   BlockThreads,  // of a kernel's blocks, at most

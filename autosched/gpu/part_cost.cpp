@@ -9,8 +9,7 @@
 
 namespace adjit::sched {
 
-double microseconds_of_part(Program part, const GpuMachine& machine, bool from_memory) {
-  part = split_long_reductions(std::move(part), machine);
+double microseconds_of_kernels(Program part, const GpuMachine& machine, bool from_memory) {
   Choices unasked;
   KernelLoops kernel_loops(part, machine, unasked);
   for (size_t behind = 0; behind < part.kernels.size(); ++behind) {
@@ -21,6 +20,11 @@ double microseconds_of_part(Program part, const GpuMachine& machine, bool from_m
   for (size_t kernel = 0; kernel < part.kernels.size(); ++kernel)
     microseconds += predict_kernel(part, kernel, machine, from_memory).microseconds;
   return microseconds;
+}
+
+double microseconds_of_part(Program part, const GpuMachine& machine, bool from_memory) {
+  return microseconds_of_kernels(split_long_reductions(std::move(part), machine), machine,
+                                 from_memory);
 }
 
 }  // namespace adjit::sched

@@ -9,9 +9,9 @@
 
 #include "autosched/analysis/access.hpp"
 #include "autosched/gpu/cost/cost.hpp"
-#include "autosched/gpu/kernel_loops.hpp"
 #include "autosched/gpu/loops/block_loops.hpp"
 #include "autosched/gpu/loops/thread_loops.hpp"
+#include "autosched/gpu/part_cost.hpp"
 #include "autosched/gpu/products/product_loops.hpp"
 #include "autosched/moves/moves.hpp"
 #include "autosched/program/graph_edit.hpp"
@@ -119,20 +119,6 @@ std::optional<Split> split_among_tiles(const LoweredGraph& graph, const Stage& s
   return Split{axis, even_parts(stage.domain.extents[axis], most), true};
 }
 
-// How the parts of a sum and what combines them are predicted to do.
-double microseconds_in_parts(Program part, const Split& split, const GpuMachine& machine,
-                             bool from_memory) {
-  part = rfactor(std::move(part), 0, split.axis, split.parts);
-  Choices unasked;
-  KernelLoops kernel_loops(part, machine, unasked);
-  for (size_t root = part.graph.stages.size(); root-- > 0;)
-    part = kernel_loops(std::move(part), root);
-  double microseconds = 0;
-  for (size_t kernel = 0; kernel < part.kernels.size(); ++kernel)
-    microseconds += predict_kernel(part, kernel, machine, from_memory).microseconds;
-  return microseconds;
-}
-
 // Of half, twice and four times as many parts, too, which tiles may leave fewer threads for.
 int64_t fastest_parts(const Program& program, size_t s, const Split& split,
                       const GpuMachine& machine) {
@@ -145,13 +131,12 @@ int64_t fastest_parts(const Program& program, size_t s, const Split& split,
         terms_of(domain) / static_cast<double>(wanted) < kLeastRow)
       continue;
     check_cancelled();
-    Split other = split;
-    other.parts = even_parts(domain.extents[split.axis], wanted);
-    const double microseconds =
-        microseconds_in_parts(part_of(program, std::array{s}), other, machine, from_memory);
+    const int64_t parts = even_parts(domain.extents[split.axis], wanted);
+    Program in_parts = rfactor(part_of(program, std::array{s}), 0, split.axis, parts);
+    const double microseconds = microseconds_of_kernels(std::move(in_parts), machine, from_memory);
     if (least > 0 && microseconds >= least) continue;
     least = microseconds;
-    best = other.parts;
+    best = parts;
   }
   return best;
 }

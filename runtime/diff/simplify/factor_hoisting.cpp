@@ -10,8 +10,8 @@
 //     Y[i] = sum_{r < R} X[i]   ->   Y[i] = X[i] * R
 // Or where it lets a sum be computed with another one (awaited_sums.hpp), or be one that the graph
 // computes anyway (known_sums.hpp):
-//   P[r, i] = G[r, i] * W[i],  Y[i] = sum_r P[r, i],  Z[i] = sum_r G[r, i]   ->   Y[i] = W[i] *
-//   Z[i]
+//   P[r, i] = G[r, i] * W[i],   Y[i] = sum_r P[r, i],   Z[i] = sum_r G[r, i]
+//   ->   Y[i] = W[i] * Z[i]
 #include <algorithm>
 #include <bit>
 #include <unordered_map>

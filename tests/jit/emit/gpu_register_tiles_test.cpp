@@ -1,5 +1,5 @@
 // tests/jit/emit/gpu_register_tiles_test.cpp -- kernels whose threads compute several results each,
-// as a GPU runs them thread by thread.
+// and such as gather what data names, as a GPU runs them thread by thread.
 #include <gtest/gtest.h>
 
 #include <string>
