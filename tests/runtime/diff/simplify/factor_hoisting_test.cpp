@@ -168,15 +168,13 @@ TEST(Hoist, AFactorThatNoSumGivesStays) {
   EXPECT_EQ(waiting_sums(simplify(other)), 1) << "of another operand: no pass is saved";
 }
 
-// A sum whose operand is not there without the other one.
+// What is summed waits for the other sum as well.
 TEST(Hoist, AFactorOfWhatWaitsItselfStays) {
   const Graph g = parse_graph(R"(def f(double(8, 5) x) -> (s) {
     m(j) +=! x(r, j)
-    d(i, j) = sin(x(i, j) - m(j))
-    s(j) +=! m(j) * d(r, j) * x(r, j)
+    s(j) +=! m(j) * sin(x(r, j) - m(j))
   })");
-  const Graph s = simplify(g);
-  EXPECT_TRUE(same_values(g, s)) << print(s);
+  EXPECT_EQ(print(simplify(g)), print(g));
 }
 
 TEST(Hoist, ASumOfAScaledTensorIsOneOfTheTensor) {
