@@ -18,9 +18,9 @@ bool finds(const Graph& graph, const Stage& winner, const Stage& extremum) {
   };
   if (!is(CombinerKind::Max, CombinerKind::ArgMax) && !is(CombinerKind::Min, CombinerKind::ArgMin))
     return false;
-  return winner.kind == StageKind::Compute && winner.region == extremum.region &&
-         extremum.bodies.size() == 1 && extremum.bodies[0] == winner.bodies[0] &&
-         extremum.domain == winner.domain &&
+  return extremum.kind == StageKind::Compute && winner.kind == StageKind::Compute &&
+         winner.region == extremum.region && extremum.bodies.size() == 1 &&
+         extremum.bodies[0] == winner.bodies[0] && extremum.domain == winner.domain &&
          std::ranges::includes(tensors_read(graph, extremum), tensors_read(graph, winner));
 }
 
@@ -34,19 +34,21 @@ Graph maxima_of_winners(Graph graph) {
   }
   if (winners.empty()) return graph;
   bool any = false;
-  for (Stage& stage : graph.stages) {
-    if (stage.kind != StageKind::Compute) continue;
+  for (size_t s = 0; s < graph.stages.size(); ++s) {
     const auto found = std::ranges::find_if(
-        winners, [&](size_t w) { return finds(graph, graph.stages[w], stage); });
+        winners, [&](size_t w) { return finds(graph, graph.stages[w], graph.stages[s]); });
     if (found == winners.end()) continue;
     any = true;
-    // As the other one is: they are merged, and the place keeps its name.
+    // As the other one is: they are merged. The place keeps its name in the earlier one, which
+    // stages between them may read.
+    Stage& stage = graph.stages[s];
     Stage& winner = graph.stages[*found];
     Stage both = winner;
     both.results[0] = stage.results[0];
     both.lines = stage.lines;
-    const TensorInfo place = graph.info(both.results[1]);
-    winner.results[1] = add_tensor(graph, place.name, place.dtype, place.shape);
+    const TensorInfo place = graph.info(winner.results[1]);
+    TensorId& of_later = s < *found ? winner.results[1] : both.results[1];
+    of_later = add_tensor(graph, place.name, place.dtype, place.shape);
     stage = std::move(both);
   }
   return any ? compact(merge_equal_stages(std::move(graph))) : graph;

@@ -1,6 +1,7 @@
 // tests/runtime/diff/simplify/maxima_of_winners_test.cpp -- maxima that come with their places.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 
 #include "runtime/diff/simplify/simplify.hpp"
@@ -24,6 +25,24 @@ TEST(MaximaOfWinners, AreResultsOfThese) {
   })");
   const Graph s = maxima_of_winners(g);
   EXPECT_EQ(s.stages.size(), 3u) << print(s);
+  EXPECT_TRUE(same_values(g, s));
+}
+
+// Stages between them read the place.
+TEST(MaximaOfWinners, AreThoseOfEarlierOnes) {
+  const Graph g = parse_graph(R"(def f(double(8, 5) x) -> (q, m, n, z) {
+    (v, k)(i) argmax=! (x(i, r), r)
+    q(i) = k(i) * 2
+    m(i) max=! x(i, r)
+    n(i) max=! x(i, r)
+    (w, l)(i) argmax=! (x(i, r), r)
+    z(i) = k(i) + l(i)
+  })");
+  const Graph s = maxima_of_winners(g);
+  EXPECT_EQ(std::ranges::count_if(
+                s.stages, [](const Stage& stage) { return stage.domain.reduction_rank() > 0; }),
+            1)
+      << print(s);
   EXPECT_TRUE(same_values(g, s));
 }
 
