@@ -78,6 +78,11 @@ double operation_cost(const ExprPool& pool, ExprId id) {
   return operation_cost(node.op, node.dtype);
 }
 
+bool is_choice_of_term(const ExprPool& pool, ExprId value) {
+  if (!pool.is(value, Op::Select) || !is_float(pool.dtype(value))) return false;
+  return pool.value(pool.operand(value, 2)) == 0.0;
+}
+
 // What a select begins. The rest of a chain that joins nothing joins nothing either: each is looked
 // at once.
 std::optional<JoinChain> WorkMeter::join_at(ExprId id) {

@@ -18,6 +18,10 @@ double operation_cost(Op op, DType dtype);
 /// (jit/emit/math/roots.cpp).
 double operation_cost(const ExprPool& pool, ExprId id);
 
+/// Whether a value is a term where a condition holds and zero elsewhere, select(c, term, 0): GPUs
+/// add it up with one instruction that takes place where the condition holds.
+bool is_choice_of_term(const ExprPool& pool, ExprId value);
+
 /// Cycles to fold the lanes of one partial result of so many that are folded together
 /// (jit/emit/operations/combine.hpp).
 double fold_cost(int64_t partials, int64_t lanes);

@@ -85,6 +85,7 @@ class LocalResults {
       places_.at(results[k]) = {.pointer = first,
                                 .strides = contiguous_layout(spans).strides,
                                 .origin = origin_of(nest),
+                                .shared_elements = elements_of(spans),
                                 .alignment = ThreadBlock::kAlignment,
                                 .buffers = {first, bytes}};
     }

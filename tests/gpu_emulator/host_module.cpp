@@ -5,6 +5,7 @@
 
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/LegacyPassManager.h>
@@ -14,6 +15,9 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <tuple>
+#include <utility>
+#include <vector>
 
 #include "tests/gpu_emulator/shadow.hpp"
 
@@ -40,6 +44,7 @@ class ToHost {
 
   HostModule run() {
     branch_around_masked_lanes();
+    choose_for_predicates();
     place_shared_variables();
     show_constants();
     for (llvm::Function& function : module_)
@@ -53,6 +58,40 @@ class ToHost {
   }
 
  private:
+  // "@p add.rn sum, a, sum;" and "@p fma.rn sum, a, b, sum;", whose last arguments are the sum and
+  // p, are choices.
+  void choose_for_predicates() {
+    std::vector<llvm::CallBase*> found;
+    for (llvm::Function& function : module_)
+      for (llvm::Instruction& instruction : llvm::instructions(function))
+        if (auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction); call && call->isInlineAsm())
+          found.push_back(call);
+    for (llvm::CallBase* call : found) {
+      const auto* code = llvm::cast<llvm::InlineAsm>(call->getCalledOperand());
+      const llvm::StringRef text = code->getAsmString();
+      const auto argument = [&](unsigned k) { return call->getArgOperand(k); };
+      const auto is = [&](llvm::StringRef begin, llvm::StringRef end) {
+        return text.starts_with(begin) && text.ends_with(end);
+      };
+      builder_.SetInsertPoint(call);
+      llvm::Value* on = nullptr;
+      llvm::Value* sum = nullptr;
+      llvm::Value* added = nullptr;
+      if (is("@$3 add.rn.", " $0, $1, $0;")) {
+        std::tie(sum, on) = std::pair(argument(1), argument(2));
+        added = builder_.CreateFAdd(argument(0), sum);
+      } else if (is("@$4 fma.rn.", " $0, $1, $2, $0;")) {
+        std::tie(sum, on) = std::pair(argument(2), argument(3));
+        added = builder_.CreateIntrinsic(llvm::Intrinsic::fma, {sum->getType()},
+                                         {argument(0), argument(1), sum});
+      } else {
+        continue;  // refused below
+      }
+      call->replaceAllUsesWith(builder_.CreateSelect(on, added, sum));
+      call->eraseFromParent();
+    }
+  }
+
   // As the back end of NVPTX does.
   void branch_around_masked_lanes() {
     llvm::legacy::PassManager passes;

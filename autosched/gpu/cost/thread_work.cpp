@@ -62,11 +62,26 @@ double operations_of_prefixes(const LoweredGraph& graph, const NestRoles& nest) 
   return times * kPrefixOperations * static_cast<double>(stage.bodies.size());
 }
 
+// Nodes of a sum's bodies that its additions are: choices between a term and zero, and products.
+std::vector<ExprId> parts_of_additions(const ExprPool& pool, const Stage& stage) {
+  std::vector<ExprId> parts;
+  if (stage.combiner.kind != CombinerKind::Sum) return parts;
+  for (ExprId body : stage.bodies) {
+    if (is_choice_of_term(pool, body)) {
+      parts.push_back(body);
+      body = pool.operand(body, 1);
+    }
+    if (pool.is(body, Op::Mul) && is_float(pool.dtype(body))) parts.push_back(body);
+  }
+  return parts;
+}
+
 }  // namespace
 
 double operations_of(const LoweredGraph& graph, const NestRoles& nest) {
   const Stage& stage = graph.stages[nest.nest->nest->stage];
   const ExprPool& pool = graph.pool;
+  const std::vector<ExprId> additions = parts_of_additions(pool, stage);
   Iterations iterations(nest);
   std::unordered_map<uint32_t, Axes> axes;
   double operations = operations_of_prefixes(graph, nest);
@@ -77,14 +92,11 @@ double operations_of(const LoweredGraph& graph, const NestRoles& nest) {
     if (pool.is(id, Op::Axis)) mine = axis_bit(pool.axis_number(id));
     for (ExprId operand : pool.operands(id)) mine |= axes[operand.value];
     const bool is_index = pool.dtype(id) == DType::Int64 && !pool.is(id, Op::Read);
-    if (!is_index) operations += operation_cost(pool, id) * iterations(mine);
+    if (!is_index && std::ranges::find(additions, id) == additions.end())
+      operations += operation_cost(pool, id) * iterations(mine);
   }
   if (stage.domain.reduction_rank() == 0) return operations;
-  // A product that is added up is a multiply-add.
-  double combined = 0;
-  for (ExprId body : stage.bodies)
-    combined += pool.is(body, Op::Mul) && stage.combiner.kind == CombinerKind::Sum ? 0 : 1;
-  return operations + combined * iterations(~Axes{0});
+  return operations + static_cast<double>(stage.bodies.size()) * iterations(~Axes{0});
 }
 
 }  // namespace adjit::sched

@@ -27,6 +27,9 @@ struct TensorPlace {
   /// vectors of `row_lanes` from the beginning of a row may be stored past it (0: they may not).
   bool readable_beyond = false;
   int64_t row_lanes = 0;
+  /// Elements of memory that a block shares, all of which may be read whatever was written there; 0
+  /// of other places.
+  int64_t shared_elements = 0;
   int64_t alignment =
       0;  // bytes that divide the address of the buffer's element 0; 0: an element's
   std::optional<size_t> slot = {};  // of a tensor in memory: see TensorPlaces::table

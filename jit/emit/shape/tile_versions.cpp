@@ -18,6 +18,29 @@ bool are_small(const NestShape& shape, size_t nodes, size_t versions) {
   return all <= kInteriorNodes;
 }
 
+/// The extreme of a resolved form among the threads of a warp: those that do not agree on a version
+/// of the tile go through several, one after the other.
+Affine extreme_in_warp(const NestShape& shape, Affine form, Extreme extreme) {
+  int64_t threads = 1;
+  for (size_t l = shape.nest->loops.size(); l-- > 0;) {
+    const Loop& loop = shape.nest->loops[l];
+    if (loop.kind != LoopKind::Thread) continue;
+    if (threads >= sched::kWarpThreads) break;
+    threads *= loop.trips;
+    const int64_t scale = form.coefficient(loop.variable);
+    form.set_coefficient(loop.variable, 0);
+    if ((scale > 0) == (extreme == Extreme::Largest)) form += Affine(scale * (loop.trips - 1));
+  }
+  return form;
+}
+
+/// Of the points of a tile, and of the threads of a warp.
+Affine smallest_in_tiles(const NestShape& shape, const KernelVariables& variables,
+                         const Affine& form) {
+  return extreme_in_warp(shape, variables.resolve(extreme_in_tile(shape, form, Extreme::Smallest)),
+                         Extreme::Smallest);
+}
+
 Constraints with_results(const NestConstraints& constraints) {
   Constraints all = constraints.tile;
   all.insert(all.end(), constraints.results.begin(), constraints.results.end());
@@ -32,8 +55,10 @@ std::optional<Affine> often_negative(const NestShape& shape, const Constraints& 
   std::optional<Affine> condition;
   for (const AffineConstraint& constraint : constraints) {
     if (!has_extremes(shape, constraint) || !differs_in_lanes(shape, constraint)) continue;
-    Affine largest =
-        variables.resolve(extreme_in_vector(shape, constraint.form, vector, Extreme::Largest));
+    Affine largest = extreme_in_warp(
+        shape,
+        variables.resolve(extreme_in_vector(shape, constraint.form, vector, Extreme::Largest)),
+        Extreme::Largest);
     if (variables.range(largest).lo >= 0) continue;
     if (condition) return std::nullopt;
     condition = std::move(largest);
@@ -64,8 +89,7 @@ bool has_interior(const NestShape& shape, const Constraints& tile, const KernelV
   bool any = false;
   for (const AffineConstraint& constraint : tile) {
     if (!has_extremes(shape, constraint)) continue;
-    const Affine smallest =
-        variables.resolve(extreme_in_tile(shape, constraint.form, Extreme::Smallest));
+    const Affine smallest = smallest_in_tiles(shape, variables, constraint.form);
     const Interval range = variables.range(smallest);
     if (range.hi < 0) return false;
     if (range.lo >= 0) continue;
@@ -80,8 +104,7 @@ std::vector<Affine> interior(const NestShape& shape, const Constraints& tile,
   std::vector<Affine> forms;
   for (const AffineConstraint& constraint : tile)
     if (has_extremes(shape, constraint) && differs_in_lanes(shape, constraint) == in_lanes)
-      forms.push_back(
-          variables.resolve(extreme_in_tile(shape, constraint.form, Extreme::Smallest)));
+      forms.push_back(smallest_in_tiles(shape, variables, constraint.form));
   return forms;
 }
 

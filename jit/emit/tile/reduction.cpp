@@ -5,7 +5,9 @@
 #include <optional>
 #include <set>
 
+#include "autosched/analysis/work.hpp"
 #include "autosched/program/nests.hpp"
+#include "jit/emit/ir/predicated.hpp"
 #include "jit/emit/tile/interleave.hpp"
 
 namespace adjit::emit {
@@ -224,6 +226,7 @@ Partial ReductionEmitter::combined(const Partial& accumulator, const Point& poin
                                    const Emitted& keep) {
   CombinerEmitter& combiner = nest_.combiner;
   Value* mask = keep.value && shape_.lane_loop ? nest_.splats(keep) : keep.value;
+  if (adds_where()) return added_where(accumulator, point, mask);
   if (std::ranges::any_of(shape_.bodies, [&](ExprId body) { return is_summed_product(body); })) {
     const Partial sums = with_products(accumulator, point);
     return mask ? combiner.selected(mask, sums, accumulator) : sums;
@@ -257,6 +260,46 @@ Partial ReductionEmitter::with_products(const Partial& accumulator, const Point&
     Value* right = value_of(pool.operand(body, 1), point);
     Value* left = value_of(pool.operand(body, 0), point);
     sums.push_back(kernel_.math(emit::multiply_add, left, right, accumulator[k]));
+  }
+  return sums;
+}
+
+// Whether instructions that a predicate switches off add up.
+bool ReductionEmitter::adds_where() const {
+  const ExprPool& pool = kernel_.program.graph.pool;
+  return stage_.combiner.kind == CombinerKind::Sum &&
+         std::ranges::all_of(shape_.bodies, [&](ExprId body) {
+           const DType dtype = pool.dtype(body);
+           return kernel_.math.features().gpu &&
+                  (dtype == DType::Float32 || dtype == DType::Float64);
+         });
+}
+
+// Sums, each by itself, where the mask (null: always) holds and, of a choice between a term and
+// zero, its condition.
+Partial ReductionEmitter::added_where(const Partial& accumulator, const Point& point, Value* mask) {
+  const ExprPool& pool = kernel_.program.graph.pool;
+  llvm::IRBuilder<>& builder = kernel_.builder;
+  const TargetFeatures& features = kernel_.math.features();
+  Partial sums;
+  for (size_t k = 0; k < shape_.bodies.size(); ++k) {
+    ExprId term = shape_.bodies[k];
+    Value* on = mask;
+    if (sched::is_choice_of_term(pool, term)) {
+      Value* chosen = value_of(pool.operand(term, 0), point);
+      on = on ? builder.CreateAnd(on, chosen) : chosen;
+      term = pool.operand(term, 1);
+    }
+    if (is_summed_product(term)) {
+      Value* right = value_of(pool.operand(term, 1), point);
+      Value* left = value_of(pool.operand(term, 0), point);
+      sums.push_back(on ? multiply_add_where(builder, features, on, left, right, accumulator[k])
+                        : kernel_.math(emit::multiply_add, left, right, accumulator[k]));
+      continue;
+    }
+    Value* value = value_of(term, point);
+    sums.push_back(on ? add_where(builder, features, on, value, accumulator[k])
+                      : nest_.combiner.combine_component(k, accumulator[k], value));
   }
   return sums;
 }

@@ -52,6 +52,8 @@ class ReductionEmitter {
   Partial combined(const Partial& accumulator, const Point& point, const Emitted& keep);
   bool is_summed_product(ExprId body) const;
   Partial with_products(const Partial& accumulator, const Point& point);
+  bool adds_where() const;
+  Partial added_where(const Partial& accumulator, const Point& point, llvm::Value* mask);
 
   NestContext& nest_;
   const NestShape& shape_;

@@ -2,10 +2,13 @@
 // and such as gather what data names, as a GPU runs them thread by thread.
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <string>
+#include <vector>
 
 #include "autosched/search/scheduler.hpp"
 #include "runtime/graph/parse/text_module.hpp"
+#include "runtime/graph/print/printer.hpp"
 #include "tests/autosched/gpu/machines.hpp"
 #include "tests/jit/emit/emitted_program.hpp"
 #include "tests/jit/emit/emulated_program.hpp"
@@ -57,6 +60,32 @@ TEST(GpuRegisterTiles, ComputeWhatTheGraphSays) {
           << print(p);
   }
   EXPECT_GE(tiled, 9);
+}
+
+// Terms of which a condition chooses some are added by predicated instructions, as the interpreter
+// adds them; what is chosen away may be no number.
+TEST(GpuRegisterTiles, TermsOrZeros) {
+  if (!kEmulates) GTEST_SKIP() << "there is no emulator";
+  for (const char* type : {"float", "double", "bfloat16"})
+    for (const char* term :
+         {"select(x(k) < t(i), x(k) * v(i), 0.0)", "select(x(k) < t(i), x(k), 0.0)",
+          "select(x(k) < t(i), x(k) / v(i), -0.0)", "select(x(k) < t(i), 0.0, x(k))",
+          "select(x(k) < t(i), x(k), 0.5)"}) {
+      const std::string of = type;
+      const Graph graph = parse_graph(
+          "def f(" + of + "(70) x, " + of + "(40) t, " + of + "(40) v) -> (s, z) {\n  s(i) +=! " +
+          term + " where i in 0:40, k in 0:70, k <= i + 30\n  z(i) = s(i) / 2.0\n}");
+      SCOPED_TRACE(print(graph));
+      std::vector<Array> inputs = small_inputs(graph, 3);
+      inputs[0].set(5, std::numeric_limits<double>::quiet_NaN());
+      inputs[0].set(69, std::numeric_limits<double>::infinity());
+      inputs[2].set(7, std::numeric_limits<double>::infinity());
+      const EmulatedProgram emulated(sched::default_schedule(graph, sched::kSlowGpu));
+      EXPECT_EQ(difference(interpret(graph, inputs), emulated(inputs), 1e-4), "");
+      if (of != "bfloat16") {
+        EXPECT_NE(emulated.ptx().find("inline asm"), std::string::npos);
+      }
+    }
 }
 
 TEST(GpuRegisterTiles, OfRandomGraphs) {

@@ -38,5 +38,17 @@ TEST(ThreadWork, AProductThatIsAddedUpIsOneInstruction) {
             2 * 8 * 16);
 }
 
+// A predicate switches it off.
+TEST(ThreadWork, ATermOrZeroIsAddedByOneInstruction) {
+  const auto of = [](const std::string& term) {
+    return operations(
+        program_of(("def f(float(8, 16) x, float(8) t) -> (s) { s(i) +=! " + term + " }").c_str()));
+  };
+  const double compared = 8 * 16;
+  EXPECT_EQ(of("select(x(i, k) < t(i), x(i, k), 0.0)"), compared + 8 * 16);
+  EXPECT_EQ(of("select(x(i, k) < t(i), x(i, k) * x(i, k), 0.0)"), compared + 8 * 16);
+  EXPECT_EQ(of("select(x(i, k) < t(i), x(i, k), 1.0)"), compared + 2 * 8 * 16);
+}
+
 }  // namespace
 }  // namespace adjit::sched
