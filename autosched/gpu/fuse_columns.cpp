@@ -59,7 +59,7 @@ class Candidate {
  private:
   bool may_take(size_t stage) const {
     return is_alone(program_, stage) &&
-           may_be_computed_by_rows(program_.graph, program_.graph.stages[stage], machine_) &&
+           may_be_computed_by_rows(program_, program_.graph.stages[stage], machine_) &&
            !is_epilogue(program_, producers_, stage);
   }
 

@@ -44,8 +44,7 @@ Program fuse_epilogues(Program program, const GpuMachine& machine, Choices& choi
                        Attempts& attempts) {
   for (size_t s = 0; s < program.graph.stages.size(); ++s) {
     const Stage& stage = program.graph.stages[s];
-    const std::optional<ProductTile> tile =
-        chosen_tile(program.graph, stage, machine, choices, kKept);
+    const std::optional<ProductTile> tile = chosen_tile(program, stage, machine, choices, kKept);
     const std::optional<size_t> host = tile ? pointwise_reader(program, s) : std::nullopt;
     if (!host || !choices.keeps(Decision::Epilogue, program.graph, stage)) continue;
     attempts(program, "epilogue of '" + stage_name(program.graph, stage) + "'",

@@ -127,7 +127,7 @@ class RowFuser {
 
  private:
   bool may_take_part(size_t s) const {
-    return may_be_computed_by_rows(program_.graph, program_.graph.stages[s], machine_);
+    return may_be_computed_by_rows(program_, program_.graph.stages[s], machine_);
   }
 
   const Nest& nest_of_root(size_t host) const {
@@ -312,14 +312,15 @@ class RowFuser {
 
 }  // namespace
 
-bool may_be_computed_by_rows(const LoweredGraph& graph, const Stage& stage,
+bool may_be_computed_by_rows(const Program& program, const Stage& stage,
                              const GpuMachine& machine) {
+  const LoweredGraph& graph = program.graph;
   if (stage.kind != StageKind::Compute || running_of(graph, stage)) return false;
   if (!joined_tensors(graph, stage).empty()) return false;
   // A reduction that threads cannot share is one thread's, while the others wait.
   return stage.domain.reduction_rank() == 0 ||
          (may_cooperate(graph, stage) && !is_contraction(graph, stage) &&
-          !product_tile(graph, stage, machine));
+          !product_tile(program, stage, machine));
 }
 
 Program fuse_rows(Program program, const GpuMachine& machine, Choices& choices) {

@@ -15,8 +15,7 @@ namespace adjit::sched {
 
 /// Whether a stage may be one of a block's that computes rows: scatters, scans, contractions,
 /// joins, what runs on, and what has a product_tile stay kernels of their own.
-bool may_be_computed_by_rows(const LoweredGraph& graph, const Stage& stage,
-                             const GpuMachine& machine);
+bool may_be_computed_by_rows(const Program& program, const Stage& stage, const GpuMachine& machine);
 
 /// A row is what one iteration of the loops around needs: it may be a column of the memory.
 /// Attaches stages to their readers, all those of a kernel at one depth, where each iteration of

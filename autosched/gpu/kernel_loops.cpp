@@ -93,10 +93,9 @@ std::optional<Program> KernelLoops::product_tiles(const Program& program, size_t
   if (!product) return std::nullopt;
   const TileUse use{.keeps_results = !alone};
   const Stage& stage = program.graph.stages[*product];
-  const std::optional<ProductTile> usual = product_tile(program.graph, stage, machine_, use);
+  const std::optional<ProductTile> usual = product_tile(program, stage, machine_, use);
   if (!usual || (!alone && !computes_tiles(program, *product, *usual))) return std::nullopt;
-  const std::optional<ProductTile> tile =
-      chosen_tile(program.graph, stage, machine_, choices_, use);
+  const std::optional<ProductTile> tile = chosen_tile(program, stage, machine_, choices_, use);
   if (!tile || (!alone && !computes_tiles(program, *product, *tile))) return std::nullopt;
   const TensorId result = program.graph.stages[root].results.front();
   Program made = alone ? product_loops(program, root, *tile) : epilogue_loops(program, root, *tile);
@@ -133,7 +132,7 @@ Program KernelLoops::loops_alone(Program program, size_t root, Choices& choices)
   const Stage& stage = program.graph.stages[root];
   // A product's tile has been asked for.
   const auto wanted = [&] {
-    return product_tile(program.graph, stage, machine_) ||
+    return product_tile(program, stage, machine_) ||
            choices.pick(Decision::Tile, program.graph, stage, [] {
              return std::vector<std::string>{"several results of a thread",
                                              "the results of an access"};
@@ -171,7 +170,7 @@ Program KernelLoops::operator()(Program program, size_t root) {
   if (!nest_of(program, root).attached.empty())
     return usual_loops(std::move(program), root, choices_);
   const std::optional<size_t> sum = sum_for(program, root);
-  if (sum && !product_tile(program.graph, program.graph.stages[*sum], machine_)) {
+  if (sum && !product_tile(program, program.graph.stages[*sum], machine_)) {
     const double apart = microseconds_alone(program, *sum) + microseconds_alone(program, root);
     const std::optional<TileShape> shape =
         sum_tile(part_of(program, std::array{*sum, root}), apart, machine_, from_memory_);

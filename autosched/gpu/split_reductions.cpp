@@ -169,14 +169,14 @@ int64_t chosen_parts(const LoweredGraph& graph, const Stage& stage, const Split&
 }
 
 // The tile's parts, of which there are those that some tile is best with.
-std::optional<ProductTile> chosen_split(const LoweredGraph& graph, const Stage& stage,
+std::optional<ProductTile> chosen_split(const Program& program, const Stage& stage,
                                         const GpuMachine& machine, Choices& choices) {
   std::vector<ProductTile> best;
-  for (const ProductTile& tile : product_tiles(graph, stage, machine, {.may_split = true}))
+  for (const ProductTile& tile : product_tiles(program, stage, machine, {.may_split = true}))
     if (std::ranges::find(best, tile.parts, &ProductTile::parts) == best.end())
       best.push_back(tile);
   if (best.empty()) return std::nullopt;
-  return best[choices.pick(Decision::Rfactor, graph, stage, [&] {
+  return best[choices.pick(Decision::Rfactor, program.graph, stage, [&] {
     std::vector<int64_t> parts;
     for (const ProductTile& tile : best) parts.push_back(tile.parts);
     return in_words(parts);
@@ -192,8 +192,7 @@ Program split_long_reductions(Program program, const GpuMachine& machine, Choice
     // It has its loops (fuse_columns).
     if (is_block_kernel(program.kernels[find_nest(program, s)->kernel])) continue;
     const Stage& stage = program.graph.stages[s];
-    if (const std::optional<ProductTile> tile =
-            chosen_split(program.graph, stage, machine, choices)) {
+    if (const std::optional<ProductTile> tile = chosen_split(program, stage, machine, choices)) {
       program = split_product(std::move(program), s, *tile);
     } else if (auto split = worth_splitting(program.graph, stage, machine)) {
       if (split->tiled) split->parts = fastest_parts(program, s, *split, machine);

@@ -21,6 +21,7 @@
 #include "autosched/program/part_of_program.hpp"
 #include "autosched/program/points.hpp"
 #include "autosched/program/required_region.hpp"
+#include "runtime/diff/rewrite/factors.hpp"
 #include "runtime/process/cancellation.hpp"
 
 namespace adjit::sched {
@@ -36,6 +37,23 @@ double bytes_of(const LoweredGraph& graph, TensorId id) {
   return static_cast<double>(info.element_count()) * static_cast<double>(size_of(info.dtype));
 }
 
+// How often a stage computes each value of a tensor, at most, that it computes instead of reading
+// it: blocks of a product, once for all results of a tile's row or column (operand_copy.hpp).
+double evaluations_by(const LoweredGraph& graph, const Stage& user, TensorId id) {
+  double reads = 0;
+  for (const ExprId read : reads_of(graph, user)) reads += graph.pool.read_tensor(read) == id;
+  const double all = reads * box_points(user.domain);
+  const std::optional<Contraction> contraction = contraction_of(graph, user);
+  if (reads != 1 || !contraction || !arrangement_of(graph, user, *contraction, true)) return all;
+  const std::vector<diff::Factor> factors = factors_of(graph.pool, user.bodies.front()).factors;
+  const bool first = std::ranges::any_of(contraction->first.factors, [&](size_t f) {
+    return std::ranges::any_of(reachable(graph.pool, std::array{factors[f].expr}), [&](ExprId e) {
+      return graph.pool.is(e, Op::Read) && graph.pool.read_tensor(e) == id;
+    });
+  });
+  return all / terms_of_value(user.domain, *contraction, first);
+}
+
 // Whether those who read a result need each of its values once at most, and nobody else does.
 bool is_read_once(const Program& program, TensorId id) {
   const LoweredGraph& graph = program.graph;
@@ -43,10 +61,8 @@ bool is_read_once(const Program& program, TensorId id) {
   const auto points = static_cast<double>(graph.info(id).element_count());
   return std::ranges::all_of(program.readers[id.value], [&](size_t reader) {
     const Stage& user = graph.stages[reader];
-    double reads = 0;
-    for (const ExprId read : reads_of(graph, user)) reads += graph.pool.read_tensor(read) == id;
     return user.kind == StageKind::Compute && !running_of(graph, user) &&
-           reads * box_points(user.domain) <= points;
+           evaluations_by(graph, user, id) <= points;
   });
 }
 

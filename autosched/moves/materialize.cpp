@@ -59,10 +59,23 @@ std::vector<TensorId> tensors_of(const ExprPool& pool, const diff::Product& prod
   return tensors;
 }
 
-// Moves the rows over these axes alone from one domain to the other, which has the same variables.
-void move_rows(const std::vector<bool>& axes, Domain& from, Domain& to) {
-  const auto move = [&](std::vector<Affine>& rows, std::vector<Affine>& moved) {
+// Whether an index in an expression is data.
+bool reads_by_data(const ExprPool& pool, ExprId value, const Domain& domain) {
+  const ExprId roots[] = {value};
+  return std::ranges::any_of(reachable(pool, roots), [&](ExprId id) {
+    return pool.is(id, Op::Read) && !std::ranges::all_of(pool.read_index(id), [&](ExprId index) {
+             return index_form(pool, index, domain).has_value();
+           });
+  });
+}
+
+// Moves the rows over these axes alone, but those that stay, from one domain to the other; all have
+// the same variables.
+void move_rows(const std::vector<bool>& axes, const Domain& staying, Domain& from, Domain& to) {
+  const auto move = [&](const std::vector<Affine>& stay, std::vector<Affine>& rows,
+                        std::vector<Affine>& moved) {
     std::erase_if(rows, [&](const Affine& row) {
+      if (std::ranges::find(stay, row) != stay.end()) return false;
       std::vector<bool> used(axes.size(), false);
       from.mark_axes(row, used);
       for (size_t a = 0; a < axes.size(); ++a)
@@ -71,8 +84,8 @@ void move_rows(const std::vector<bool>& axes, Domain& from, Domain& to) {
       return true;
     });
   };
-  move(from.inequalities, to.inequalities);
-  move(from.equalities, to.equalities);
+  move(staying.inequalities, from.inequalities, to.inequalities);
+  move(staying.equalities, from.equalities, to.equalities);
 }
 
 // A row of a domain, and the same as an expression.
@@ -198,7 +211,10 @@ Program materialize(Program program, size_t stage, std::span<const size_t> facto
   Domain rest = whole, inside = whole;
   inside.inequalities.clear();
   inside.equalities.clear();
-  move_rows(axes, rest, inside);
+  const Domain conditions = conditions_of(graph, move.stage_ref());
+  move.require(conditions.is_box() || !reads_by_data(pool, parts.value, whole),
+               "a condition excludes points whose indices, which are data, would be read");
+  move_rows(axes, conditions, rest, inside);
   if (rest.is_box()) rest.divisions.clear();
   if (!inside.is_box())
     move.require(have_values(graph, tensors_of(pool, parts.rest)),

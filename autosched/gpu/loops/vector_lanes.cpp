@@ -51,7 +51,9 @@ int64_t lanes_loaded_along(const LoweredGraph& graph, const Stage& stage, size_t
       stage.domain.is_bounded(axis))
     return 1;
   const auto whole = [&](const MemoryAccess& read) {
-    if (read.guarded || read.strides[axis] != 1) return false;
+    const ExprId predicate = graph.pool.read_predicate(read.read);
+    if (predicate.valid() && uses(graph.pool, predicate, axis)) return false;
+    if (read.strides[axis] != 1) return false;
     for (size_t a = 0; a < stage.domain.rank(); ++a)
       if (read.irregular[a] || (a != axis && read.strides[a] % lanes != 0)) return false;
     return true;

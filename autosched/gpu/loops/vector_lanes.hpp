@@ -14,7 +14,8 @@ namespace adjit::sched {
 int64_t lanes_along(const LoweredGraph& graph, const Stage& stage, size_t axis, int64_t span);
 
 /// How many neighbours along an axis one load of 16 bytes reads, wherever they go: all that the
-/// stage reads lies side by side along it, and rows of it are whole vectors. Else 1.
+/// stage reads lies side by side along it, under the same condition, and rows of it are whole
+/// vectors. Else 1.
 int64_t lanes_loaded_along(const LoweredGraph& graph, const Stage& stage, size_t axis,
                            int64_t span);
 

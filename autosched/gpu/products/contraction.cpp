@@ -52,6 +52,7 @@ std::optional<Contraction> operands_of(const ExprPool& pool, const Stage& stage)
   return made;
 }
 
+// Whether zeros of one operand or the other may stand for these rows.
 bool rows_fit(const Domain& domain, const Contraction& contraction) {
   const auto fits = [&](const Affine& row) {
     std::vector<bool> used(domain.rank(), false);
@@ -60,6 +61,16 @@ bool rows_fit(const Domain& domain, const Contraction& contraction) {
   };
   return std::ranges::all_of(domain.inequalities, fits) &&
          std::ranges::all_of(domain.equalities, fits);
+}
+
+// The domain without the rows of another one of the same variables.
+Domain without_rows(Domain domain, const Domain& other) {
+  const auto among = [](const std::vector<Affine>& rows) {
+    return [&rows](const Affine& row) { return std::ranges::find(rows, row) != rows.end(); };
+  };
+  std::erase_if(domain.inequalities, among(other.inequalities));
+  std::erase_if(domain.equalities, among(other.equalities));
+  return domain;
 }
 
 double extent_of(const Domain& domain, const std::vector<size_t>& order, size_t first,
@@ -151,15 +162,28 @@ std::optional<Contraction> contraction_of(const LoweredGraph& graph, const Stage
   const DType dtype = graph.pool.dtype(stage.bodies.front());
   if (accumulator_of(dtype) != dtype) return std::nullopt;
   std::optional<Contraction> made = operands_of(graph.pool, stage);
-  if (!made || !rows_fit(domain, *made)) return std::nullopt;
+  if (!made) return std::nullopt;
   for (size_t a = 0; a < domain.rank(); ++a) {
     const bool both = made->first.axes[a] && made->second.axes[a];
     if (domain.extents[a] == 1) continue;  // there is nothing to read along it
     if (!made->first.axes[a] && !made->second.axes[a]) return std::nullopt;
     if (a >= domain.output_rank && !both) return std::nullopt;
   }
-  if (!domain.is_box() && !have_values(graph, tensors_read(graph, stage))) return std::nullopt;
+  if (domain.is_box()) return made;
+  const Domain conditions = conditions_of(graph, stage);
+  if (!has_most_points(conditions)) return std::nullopt;
+  const Domain zeros = without_rows(domain, conditions);
+  if (!rows_fit(zeros, *made)) return std::nullopt;
+  if (!zeros.is_box() && !have_values(graph, tensors_read(graph, stage))) return std::nullopt;
   return made;
+}
+
+double terms_of_value(const Domain& domain, const Contraction& contraction, bool first) {
+  const std::vector<bool>& axes = (first ? contraction.first : contraction.second).axes;
+  double results = 1;
+  for (size_t a = 0; a < domain.output_rank; ++a)
+    if (!axes[a]) results *= static_cast<double>(domain.extents[a]);
+  return results / std::ceil(results / kTile);
 }
 
 std::optional<Arrangement> arrangement_of(const LoweredGraph& graph, const Stage& stage,

@@ -23,11 +23,17 @@ struct Operand {
 };
 
 /// A sum of products of two operands: each reduction axis moves both, each output axis one of them
-/// at least, and each row of the domain says something about the axes of one.
+/// at least. Rows of the domain that only say that reads are inside their tensors are about the
+/// axes of one operand; others (a triangle of terms) are about any, and leave most of the points.
 struct Contraction {
   Operand first, second;
 };
 std::optional<Contraction> contraction_of(const LoweredGraph& graph, const Stage& stage);
+
+/// Of how many terms blocks make one value of an operand, the first or the second, that they
+/// compute instead of reading it: results along the axes of the other operand, those of a tile at
+/// most.
+double terms_of_value(const Domain& domain, const Contraction& contraction, bool first);
 
 /// The output axes as a product's: `order[p]` is the p-th; n is the last `n_axes` of them, m the
 /// `m_axes` from the p-th on, p = `m`. All others are batches.

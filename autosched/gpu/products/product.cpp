@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "autosched/moves/moves.hpp"
+#include "autosched/program/points.hpp"
+#include "runtime/domain/count.hpp"
 #include "runtime/graph/index_map.hpp"
 
 namespace adjit::sched {
@@ -55,13 +57,22 @@ std::optional<size_t> part_of_k(const ExprPool& pool, ExprId read, const Domain&
   return std::nullopt;
 }
 
+// Tiles go through all points of a box, those that rows exclude, too.
 bool sums_over_one_axis(const LoweredGraph& graph, const Stage& stage) {
   return stage.kind == StageKind::Compute && !running_of(graph, stage) &&
-         is_product_sum(graph, stage) && stage.domain.is_box() &&
-         stage.domain.reduction_rank() == 1;
+         is_product_sum(graph, stage) && stage.domain.reduction_rank() == 1 &&
+         has_most_points(stage.domain);
 }
 
 }  // namespace
+
+bool has_most_points(const Domain& domain) {
+  constexpr double kLeastShare = 0.25;  // a guess
+  constexpr int64_t kSteps = 10'000;    // of counting
+  if (domain.is_box()) return true;
+  const std::optional<int64_t> points = count_points(domain, kSteps);
+  return points && static_cast<double>(*points) >= kLeastShare * box_points(domain);
+}
 
 std::optional<Product> product_of(const LoweredGraph& graph, const Stage& stage) {
   const size_t outputs = stage.domain.output_rank;

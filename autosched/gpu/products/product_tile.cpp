@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "autosched/gpu/products/operand_copy.hpp"
 #include "autosched/program/graph_edit.hpp"
 #include "autosched/program/points.hpp"
 #include "autosched/program/shared_memory.hpp"
@@ -141,7 +142,17 @@ bool lies_as_copied(const LoweredGraph& graph, const ProductOperand& operand, si
   return graph.pool.is(index.back(), Op::Axis) && graph.pool.axis_number(index.back()) == axis;
 }
 
-Sizes sizes_of(const LoweredGraph& graph, const Stage& stage, const Product& product) {
+// Whether what a copy loads waits in registers for its place in shared memory.
+bool waits_in_registers(const Program& program, const Stage& stage, const ProductOperand& operand,
+                        size_t axis) {
+  if (!lies_as_copied(program.graph, operand, axis)) return true;
+  if (!may_be_computed_by_blocks(program, operand.tensor, stage)) return false;
+  const size_t producer = defining_stages(program.graph)[operand.tensor.value];
+  return !program.graph.pool.is(program.graph.stages[producer].bodies.front(), Op::Read);
+}
+
+Sizes sizes_of(const Program& program, const Stage& stage, const Product& product) {
+  const LoweredGraph& graph = program.graph;
   const auto extent = [&](size_t axis) { return static_cast<double>(stage.domain.extents[axis]); };
   Sizes sizes{1, extent(product.m), extent(product.n), extent(product.k), 4};
   for (const size_t axis : product.batches) sizes.batches *= extent(axis);
@@ -154,8 +165,8 @@ Sizes sizes_of(const LoweredGraph& graph, const Stage& stage, const Product& pro
   sizes.left_bytes = bytes(product.left.tensor);
   sizes.right_bytes = bytes(product.right.tensor);
   sizes.result_bytes = bytes(stage.results.front());
-  sizes.left_kept = !lies_as_copied(graph, product.left, product.m);
-  sizes.right_kept = !lies_as_copied(graph, product.right, product.n);
+  sizes.left_kept = waits_in_registers(program, stage, product.left, product.m);
+  sizes.right_kept = waits_in_registers(program, stage, product.right, product.n);
   return sizes;
 }
 
@@ -194,13 +205,14 @@ int64_t operand_buffers(const TileUse& use) {
   return use.keeps_results ? 2 : 3;
 }
 
-std::vector<ProductTile> product_tiles(const LoweredGraph& graph, const Stage& stage,
+std::vector<ProductTile> product_tiles(const Program& program, const Stage& stage,
                                        const GpuMachine& machine, const TileUse& use) {
+  const LoweredGraph& graph = program.graph;
   const std::optional<Product> product = product_of(graph, stage);
   if (!product || stage.domain.extents[product->k] < kLeastProductTerms ||
       std::ranges::count(stage.domain.extents, 0) > 0)
     return {};
-  const Sizes sizes = sizes_of(graph, stage, *product);
+  const Sizes sizes = sizes_of(program, stage, *product);
   std::vector<std::pair<double, ProductTile>> timed;
   for (ProductTile tile : tiles_for(sizes)) {
     // A copy covers only the rows that there are: a tile of more rows than the product has would
@@ -226,20 +238,20 @@ std::vector<ProductTile> product_tiles(const LoweredGraph& graph, const Stage& s
   return tiles;
 }
 
-std::optional<ProductTile> product_tile(const LoweredGraph& graph, const Stage& stage,
+std::optional<ProductTile> product_tile(const Program& program, const Stage& stage,
                                         const GpuMachine& machine, const TileUse& use) {
-  const std::vector<ProductTile> tiles = product_tiles(graph, stage, machine, use);
+  const std::vector<ProductTile> tiles = product_tiles(program, stage, machine, use);
   return tiles.empty() ? std::nullopt : std::optional(tiles.front());
 }
 
-std::optional<ProductTile> chosen_tile(const LoweredGraph& graph, const Stage& stage,
+std::optional<ProductTile> chosen_tile(const Program& program, const Stage& stage,
                                        const GpuMachine& machine, Choices& choices,
                                        const TileUse& use) {
   constexpr size_t kOffered = 6;
-  std::vector<ProductTile> tiles = product_tiles(graph, stage, machine, use);
+  std::vector<ProductTile> tiles = product_tiles(program, stage, machine, use);
   if (tiles.empty()) return std::nullopt;
   tiles.resize(std::min(tiles.size(), kOffered));
-  return tiles[choices.pick(Decision::Tile, graph, stage, [&] {
+  return tiles[choices.pick(Decision::Tile, program.graph, stage, [&] {
     std::vector<std::string> words;
     for (const ProductTile& tile : tiles) words.push_back(in_words(tile));
     return words;

@@ -10,6 +10,7 @@
 #include "autosched/decisions/choices.hpp"
 #include "autosched/gpu/products/product.hpp"
 #include "autosched/machine/gpu_machine.hpp"
+#include "autosched/program/program.hpp"
 
 namespace adjit::sched {
 
@@ -41,14 +42,14 @@ int64_t operand_buffers(const TileUse& use);
 /// The tile that is predicted to take the least time, of those for which shared memory has room;
 /// nullopt for a stage that is no product, too small for tiles, or where none has room. Tiles whose
 /// results stay there leave room for a second block.
-std::optional<ProductTile> product_tile(const LoweredGraph& graph, const Stage& stage,
+std::optional<ProductTile> product_tile(const Program& program, const Stage& stage,
                                         const GpuMachine& machine, const TileUse& use = {});
 
 /// All tiles that serve it, by predicted time, the best one first.
-std::vector<ProductTile> product_tiles(const LoweredGraph& graph, const Stage& stage,
+std::vector<ProductTile> product_tiles(const Program& program, const Stage& stage,
                                        const GpuMachine& machine, const TileUse& use = {});
 /// In one part: the best of these, or another of the first few.
-std::optional<ProductTile> chosen_tile(const LoweredGraph& graph, const Stage& stage,
+std::optional<ProductTile> chosen_tile(const Program& program, const Stage& stage,
                                        const GpuMachine& machine, Choices& choices,
                                        const TileUse& use);
 /// "128 x 64 x 16, 8 x 8 a thread".

@@ -178,16 +178,21 @@ bool is_plain(const ExprPool& pool, const Stage& stage, const Operand& operand) 
   return true;
 }
 
-// Whether rows of the domain mention no other axes than the operand's.
-bool has_rows(const Domain& domain, const Operand& operand) {
-  const auto inside = [&](const Affine& row) {
-    std::vector<bool> used(domain.rank(), false);
-    domain.mark_axes(row, used);
-    return std::ranges::equal(used, operand.axes,
-                              [](bool uses, bool moves) { return !uses || moves; });
+// Whether rows that zeros may stand for mention no other axes than the operand's.
+bool has_rows(const LoweredGraph& graph, const Stage& stage, const Operand& operand) {
+  const Domain& domain = stage.domain;
+  const Domain conditions = conditions_of(graph, stage);
+  const auto inside = [&](const std::vector<Affine>& staying) {
+    return [&](const Affine& row) {
+      if (std::ranges::find(staying, row) != staying.end()) return false;
+      std::vector<bool> used(domain.rank(), false);
+      domain.mark_axes(row, used);
+      return std::ranges::equal(used, operand.axes,
+                                [](bool uses, bool moves) { return !uses || moves; });
+    };
   };
-  return std::ranges::any_of(domain.inequalities, inside) ||
-         std::ranges::any_of(domain.equalities, inside);
+  return std::ranges::any_of(domain.inequalities, inside(conditions.inequalities)) ||
+         std::ranges::any_of(domain.equalities, inside(conditions.equalities));
 }
 
 // Operands that are not plain become stages; then one that the rows are about, until none is left.
@@ -203,7 +208,7 @@ void materialize_operands(Rewriting& rewriting) {
     for (const Operand* operand : {&contraction->first, &contraction->second})
       if (!next && !is_plain(graph.pool, stage, *operand)) next = operand;
     for (const Operand* operand : {&contraction->first, &contraction->second})
-      if (!next && has_rows(stage.domain, *operand)) next = operand;
+      if (!next && has_rows(graph, stage, *operand)) next = operand;
     done = !next;
     if (done) continue;
     const std::vector<size_t> factors = next->factors;
@@ -283,7 +288,7 @@ bool divides_axes(const LoweredGraph& graph, const Stage& stage) {
 std::optional<Arrangement> arrangement_of(const Rewriting& rewriting, bool reshapes) {
   const LoweredGraph& graph = rewriting.program.graph;
   const std::optional<Contraction> contraction = contraction_of(graph, rewriting.contraction());
-  if (!contraction || !rows_follow_from_reads(graph, rewriting.contraction())) return std::nullopt;
+  if (!contraction) return std::nullopt;
   return arrangement_of(graph, rewriting.contraction(), *contraction, reshapes);
 }
 

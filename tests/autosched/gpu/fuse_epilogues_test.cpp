@@ -26,7 +26,7 @@ TEST(FuseEpilogues, AProductIsComputedTileByTileWhereItIsRead) {
   ASSERT_EQ(p.kernels.size(), 1u);
   ASSERT_EQ(product_of_epilogue(p, 1), 0u);
   const std::optional<ProductTile> tile =
-      product_tile(p.graph, p.graph.stages[0], GpuMachine{}, {.keeps_results = true});
+      product_tile(p, p.graph.stages[0], GpuMachine{}, {.keeps_results = true});
   ASSERT_TRUE(tile);
   p = epilogue_loops(std::move(p), 1, *tile);
   expect_faithful(p, parse_graph(std::string(kDense) + " y(i, j) = max(c(i, j) + b(j), 0.0)\n}"));

@@ -66,6 +66,18 @@ TEST(ValuesInMemory, OfProductsStay) {
             Names{});
 }
 
+// Blocks of a product with few columns compute each value of its operand once.
+TEST(ValuesInMemory, OfProductsWithFewColumnsAreComputedByTheirBlocks) {
+  const auto readers = [](const std::string& columns) {
+    return worth_recomputing(parse_graph(
+        "def f(float(100000, 256) x, float(256, " + columns +
+        ") w) -> (y, s) {\n"
+        "  v(i, k) = x(i, k) * 0.5\n  y(i, j) +=! v(i, k) * w(k, j)\n  s(k) +=! v(i, k)\n}"));
+  };
+  EXPECT_EQ(readers("32"), Names{"v"});
+  EXPECT_EQ(readers("512"), Names{}) << "eight blocks would compute each";
+}
+
 // Bodies that are too long to be joined stay apart, whatever else is computed again.
 TEST(ValuesInMemory, AreStoredWhereTheirBodiesAreLong) {
   std::string text = "def f(float(4096, 4096) x0, float(4096, 4096) w) -> (y, z) {\n";

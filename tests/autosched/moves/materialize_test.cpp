@@ -50,10 +50,25 @@ TEST(Materialize, RowsThatBothFactorsNeedBoundTheOther) {
 TEST(Materialize, RowsOverOtherAxesStay) {
   const Graph graph = parse_graph(
       "def f(float(4, 5) x, float(5, 4) w) -> (y) {\n"
-      "  y(i, j) +=! x(i, k) * w(k, j) where j in 0:4, k <= i, j <= i\n}");
+      "  y(i, j) +=! x(i, k - i) * w(k, j) where i in 0:4, j in 0:4, k in 0:5, k >= i, j <= i\n}");
   const Program p = materialize(plain(graph), 0, Factors{0});
   EXPECT_EQ(p.graph.stages[1].domain.inequalities.size(), 1u);
   expect_faithful(p, graph);
+}
+
+// Zeros in the place of terms that a user excludes are terms, where the other factor is no number.
+TEST(Materialize, ConditionsThatSayMoreThanReadsStay) {
+  const Graph graph = parse_graph(
+      "def f(float(4, 5) x, float(5, 4) w) -> (y) {\n"
+      "  y(i, j) +=! exp(x(i, k)) * w(k, j) where i in 0:4, j in 0:4, k in 0:5, k <= i\n}");
+  const Program p = materialize(plain(graph), 0, Factors{0});
+  EXPECT_TRUE(p.graph.stages[0].domain.is_box());
+  EXPECT_EQ(p.graph.stages[1].domain.inequalities.size(), 1u);
+  expect_faithful(p, graph);
+  const Graph outside = parse_graph(
+      "def f(float(4, 3) x, float(5, 4) w) -> (y) {\n"
+      "  y(i, j) +=! x(i, k) * w(k, j) where i in 0:4, j in 0:4, k in 0:5, k + j <= 2\n}");
+  expect_faithful(materialize(plain(outside), 0, Factors{0}), outside);
 }
 
 TEST(Materialize, RowsWithDivisions) {
@@ -67,8 +82,8 @@ TEST(Materialize, RowsWithDivisions) {
 TEST(Materialize, WhatIsComputedOfSeveralFactors) {
   const Graph graph = parse_graph(
       "def f(float(4, 5) x, float(5, 3) w, float(5) v) -> (y) {\n"
-      "  y(i, j) +=! exp(x(i, k)) * w(k, j) * (x(i, 4 - k) / (v(k) * v(k) + 1.0))\n"
-      "    where i in 0:4, j in 0:3, k in 0:5, k <= i\n}");
+      "  y(i, j) +=! exp(x(i, k - i)) * w(k, j) * (x(i, 4 - k) / (v(k) * v(k) + 1.0))\n"
+      "    where i in 0:4, j in 0:3, k in 0:5, k >= i\n}");
   const Program p = materialize(plain(graph), 0, Factors{0, 2, 3});
   EXPECT_EQ(made_in(p).domain.extents, (std::vector<int64_t>{4, 5}));
   EXPECT_TRUE(p.graph.stages[1].domain.is_box());
@@ -117,8 +132,12 @@ TEST(Materialize, WhatIsRefused) {
   const Graph infinite = parse_graph(
       "def f(float(4, 5) x) -> (y) {\n"
       "  m(i) max=! x(i, k) where i in 0:4, k in 0:5, k + 1 <= i\n"
-      "  y(i, j) +=! x(i, k) * m(j) where i in 0:4, j in 0:4, k in 0:5, k <= i\n}");
+      "  y(i, j) +=! x(i, k - i) * m(j) where i in 0:4, j in 0:4, k in 0:5, k >= i\n}");
   expect_refused([&] { materialize(plain(infinite), 1, Factors{0}); }, "is infinite");
+  const Graph gathering = parse_graph(
+      "def f(float(4, 5) x, float(5, 3) w, int64(5) q) -> (y) {\n"
+      "  y(i, j) +=! x(i, q(k)) * w(k, j) where k <= i\n}");
+  expect_refused([&] { materialize(plain(gathering), 0, Factors{0}); }, "which are data");
   expect_faithful(materialize(plain(infinite), 1, Factors{1}), infinite);
 }
 

@@ -2,6 +2,8 @@
 // thread by thread.
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "autosched/gpu/loops/flat_loops.hpp"
 #include "autosched/gpu/products/products.hpp"
 #include "autosched/lower/initial_program.hpp"
@@ -9,6 +11,8 @@
 #include "autosched/search/scheduler.hpp"
 #include "runtime/graph/parse/text_module.hpp"
 #include "tests/autosched/gpu/convolutions.hpp"
+#include "tests/autosched/gpu/random_contraction.hpp"
+#include "tests/autosched/same_results.hpp"
 #include "tests/jit/emit/emitted_program.hpp"
 #include "tests/jit/emit/emulated_program.hpp"
 #include "tests/rooms.hpp"
@@ -47,12 +51,14 @@ TEST(GpuProducts, ConvolutionsAndTheirAdjoints) {
 }
 
 // As the default schedule computes them; whether that has tiles.
-bool is_right_in_tiles(const Graph& graph) {
+bool is_right_in_tiles(const Graph& graph, const std::vector<Array>& inputs) {
   const Program p = default_schedule(graph, GpuMachine());
   EXPECT_TRUE(fallbacks_of(p).empty()) << fallbacks_of(p).front();
-  const std::vector<Array> inputs = small_inputs(graph, 3);
   EXPECT_EQ(difference(interpret(graph, inputs), EmulatedProgram(p)(inputs), 1e-4), "") << print(p);
   return p.moves_json.find("\"pipeline\"") != std::string::npos;
+}
+bool is_right_in_tiles(const Graph& graph) {
+  return is_right_in_tiles(graph, small_inputs(graph, 3));
 }
 
 TEST(GpuProducts, ConvolutionsByDefault) {
@@ -76,6 +82,53 @@ TEST(GpuProducts, ConvolutionsByDefault) {
       in_tiles += is_right_in_tiles(graph);
   }
   EXPECT_GE(in_tiles, 10);
+}
+
+// What a triangle excludes is no number.
+TEST(GpuProducts, TrianglesOfTerms) {
+  if (!kEmulates) GTEST_SKIP() << "there is no emulator";
+  for (const int64_t extent : {32, 37})
+    for (const char* condition : {"k <= i", "i <= k + 3", "k <= j", "j <= i"}) {
+      const std::string n = std::to_string(extent);
+      const Graph graph = parse_graph("def f(float(" + n + ", " + n + ") a, float(" + n + ", " + n +
+                                      ") b) -> (y) {\n" +
+                                      "  y(i, j) +=! a(i, k) * (b(k, j) - 0.5) where i in 0:" + n +
+                                      ", j in 0:" + n + ", k in 0:" + n + ", " + condition + "\n}");
+      SCOPED_TRACE(condition);
+      std::vector<Array> inputs = small_inputs(graph, 3);
+      for (int64_t row = 0; row < extent; ++row)
+        for (int64_t column = 0; column < extent; ++column) {
+          const int64_t at = row * extent + column;
+          if (std::string(condition) == "k <= i" && column > row)
+            inputs[0].set(at, std::numeric_limits<double>::quiet_NaN());
+          if (std::string(condition) == "k <= j" && row > column)
+            inputs[1].set(at, std::numeric_limits<double>::infinity());
+        }
+      EXPECT_TRUE(is_right_in_tiles(graph, inputs));
+    }
+}
+
+// Threads of a warp have terms and have none: they go through all, with a predicate each.
+TEST(GpuProducts, ATriangleIsPredicated) {
+  const Graph graph = parse_graph(
+      "def f(float(512, 32) a, float(32, 32) b) -> (y) {\n"
+      "  y(i, j) +=! a(i, k) * b(k, j) where i in 0:512, j in 0:32, k in 0:32, k <= j\n}");
+  const std::string ptx = EmulatedProgram(default_schedule(graph, GpuMachine())).ptx();
+  EXPECT_NE(ptx.find(" fma.rn.f32"), std::string::npos);
+  EXPECT_EQ(ptx.find("\tfma.rn.f32"), std::string::npos) << "all have a predicate";
+  EXPECT_EQ(ptx.find("selp.f32"), std::string::npos) << ptx;
+  EXPECT_NE(ptx.find("ld.shared.v4.f32"), std::string::npos)
+      << "shared memory is read whether a term is one or not";
+}
+
+TEST(GpuProducts, RandomContractionsByDefault) {
+  if (!kEmulates) GTEST_SKIP() << "there is no emulator";
+  int in_tiles = 0;
+  for (uint64_t seed = 1; seed <= fuzz_cases(12); ++seed) {
+    SCOPED_TRACE(seed);
+    in_tiles += is_right_in_tiles(RandomContraction(seed)());
+  }
+  EXPECT_GE(in_tiles, 4);
 }
 
 TEST(GpuProducts, ASumOfAnyRankAndWhatIsDoneToIt) {

@@ -39,19 +39,26 @@ TEST(Contraction, OthersAreNone) {
   EXPECT_EQ(operands_in("y(i, j) +=! a(i, k) + b(k, j)", inputs), "none");
   EXPECT_EQ(operands_in("y(i, j) max=! a(i, k) * b(k, j)", inputs), "none");
   EXPECT_EQ(operands_in("y(i, j) +=! a(i, k) * b(l, j)", inputs), "none");
-  EXPECT_EQ(operands_in("y(i, j) +=! a(i, k) * b(k, j) where j <= i", inputs), "none");
-  EXPECT_EQ(operands_in("y(i, j) +=! a(i, k) * b(k, j) where k <= i, j <= k", inputs),
-            "0:101 | 1:011");
   EXPECT_EQ(operands_in("y(i, j, t) +=! a(i, k) * b(k, j) where t in 0:3", inputs), "none");
   EXPECT_EQ(operands_in("y(i) +=! a(i, k) * b(k, 0)", inputs), "none");
   EXPECT_EQ(
       operands_in("y(i, j) +=! float(a(i, k)) * float(b(k, j))", "half(4, 6) a, half(6, 5) b"),
       "0:101 | 1:011");
   EXPECT_EQ(operands_in("m(i) max=! a(i, k) where i in 0:4, k in 0:6, k + 1 <= i\n"
-                        "y(i, j) +=! m(i) * a(i, k) * b(k, j) where k <= j",
+                        "y(i, j) +=! m(i) * a(i, k - 1) * b(k, j) where i in 0:4, j in 0:5, "
+                        "k in 0:6, k >= 1",
                         inputs),
             "none")
       << "zero times infinity";
+}
+
+TEST(Contraction, ConditionsAreAboutAnyAxes) {
+  const std::string inputs = "float(4, 6) a, float(6, 5) b";
+  EXPECT_EQ(operands_in("y(i, j) +=! a(i, k) * b(k, j) where j <= i", inputs), "0:101 | 1:011");
+  EXPECT_EQ(operands_in("y(i, j) +=! a(i, k) * b(k, j) where k <= i + 1", inputs), "0:101 | 1:011");
+  EXPECT_EQ(operands_in("y(i, j) +=! a(i, k) * b(k, j) where k <= i + j", inputs), "0:101 | 1:011");
+  EXPECT_EQ(operands_in("y(i, j) +=! a(i, k) * b(k, j) where k <= i, j <= k", inputs), "none")
+      << "20 of 120 points: tiles go through all";
 }
 
 // "order m:m_axes n_axes", or "none".

@@ -5,31 +5,10 @@
 #include "autosched/program/nests.hpp"
 #include "autosched/program/threads.hpp"
 #include "runtime/graph/parse/text_module.hpp"
-#include "tests/autosched/gpu/nest_text.hpp"
-#include "tests/autosched/programs.hpp"
+#include "tests/autosched/gpu/products/looped_product.hpp"
 
 namespace adjit::sched {
 namespace {
-
-constexpr ProductTile kTile{.m = 16, .n = 32, .k = 8, .thread_m = 2, .thread_n = 4};
-
-Program looped(const Graph& graph, const ProductTile& tile = kTile) {
-  Program p = initial_program(graph, GpuMachine{});
-  const size_t stage = p.graph.stages.size() - 1;
-  p = product_loops(std::move(p), stage, tile);
-  expect_faithful(p, graph);
-  return p;
-}
-
-size_t stage_named(const Program& program, const std::string& name) {
-  for (size_t s = 0; s < program.graph.stages.size(); ++s)
-    if (stage_name(program.graph, program.graph.stages[s]) == name) return s;
-  return SIZE_MAX;
-}
-
-std::string loops_of(const Program& program, const std::string& name) {
-  return loops_text(program, stage_named(program, name));
-}
 
 TEST(ProductLoops, ABlockComputesATile) {
   const Program p = looped(product_graph(64, 96, 40, false, false));
@@ -42,28 +21,6 @@ TEST(ProductLoops, ABlockComputesATile) {
     EXPECT_EQ(copy.depth, 3u);
     EXPECT_EQ(copy.nest.buffers, 3);
   }
-}
-
-// Neighbours of a warp read what follows each other in memory, and write what does in the copy.
-TEST(ProductLoops, OperandsAreCopiedFromEitherLayout) {
-  const Program as_they_lie = looped(product_graph(64, 96, 40, true, false));
-  EXPECT_EQ(loops_of(as_they_lie, "A_packed"), "thread:i:8 thread:j:4 vector:j:4");
-  EXPECT_EQ(loops_of(as_they_lie, "B_packed"), "thread:i:8 thread:j:8 vector:j:4");
-  const Program across = looped(product_graph(64, 96, 40, false, true));
-  EXPECT_EQ(loops_of(across, "A_packed"), "thread:j:16 thread:i:2 vector:i:4");
-  EXPECT_EQ(loops_of(across, "B_packed"), "thread:j:2 thread:j:16 thread:i:2 vector:i:4");
-  const Program odd = looped(product_graph(64, 96, 39, false, true));
-  EXPECT_EQ(loops_of(odd, "A_packed"), "serial:j:2 thread:j:2 thread:j:4 thread:i:8")
-      << "rows are no whole vectors";
-}
-
-// Rows of eight follow each other along k, which the operand divides.
-TEST(ProductLoops, FusedAxesAreReadAlongWhatLiesSideBySide) {
-  const Program p =
-      looped(parse_graph("def f(float(20, 48) w, float(6, 40, 8) x) -> (c) {\n"
-                         " y(k, n) = x(k // 8, n, k % 8) where k in 0:48, n in 0:40\n"
-                         " c(m, n) +=! w(m, k) * y(k, n)\n}"));
-  EXPECT_EQ(loops_of(p, "y_packed"), "serial:j:4 thread:j:2 thread:j:4 thread:i:8");
 }
 
 // Nothing has to divide anything.
@@ -99,21 +56,6 @@ TEST(ProductLoops, FewRowsOrColumns) {
   }
 }
 
-// Filters that an adjoint reads across are brought into its order once, for all images.
-TEST(ProductLoops, SmallOperandsThatLieApartAreShapedOnce) {
-  const auto kernels = [](int64_t images) {
-    const Graph graph =
-        parse_graph("def f(float(16, 96, 9) w, float(" + std::to_string(images) +
-                    ", 144, 256) x) -> (c) {\n"
-                    " v(m, k) = w(k % 16, 3 * m, k // 16) where m in 0:32, k in 0:144\n"
-                    " c(i, m, n) +=! v(m, k) * x(i, k, n)\n}");
-    Program p = initial_program(graph, GpuMachine{});
-    return product_loops(std::move(p), 1, kTile).kernels.size();
-  };
-  EXPECT_EQ(kernels(1), 1u);
-  EXPECT_EQ(kernels(512), 2u);
-}
-
 TEST(ProductLoops, BatchesAreBlocksOfTheirOwn) {
   const Program p =
       looped(parse_graph("def f(float(3, 20, 2, 24) a, float(3, 2, 24, 40) b) -> (c) {\n"
@@ -123,24 +65,6 @@ TEST(ProductLoops, BatchesAreBlocksOfTheirOwn) {
   looped(
       parse_graph("def f(float(20, 24) w, float(3, 24, 40) x) -> (c) {\n"
                   " c(i, m, n) +=! w(m, k) * x(i, k, n)\n}"));
-}
-
-// An image that only this product reads is never stored: its tiles are made where they are read.
-TEST(ProductLoops, WhatIsShapedForTheProductIsShapedInItsLoops) {
-  const Graph graph = parse_graph(
-      "def f(float(20, 24) w, float(64) x) -> (c) {\n"
-      " y(k, n) = x(k + n) where k in 0:24, n in 0:40\n c(m, n) +=! w(m, k) * y(k, n)\n}");
-  const Program p = looped(graph);
-  EXPECT_EQ(p.kernels.size(), 1u);
-  EXPECT_EQ(stage_named(p, "y"), SIZE_MAX);
-  const Program kept = looped(parse_graph(
-      "def f(float(20, 24) w, float(64) x) -> (c, y) {\n"
-      " y(k, n) = x(k + n) where k in 0:24, n in 0:40\n c(m, n) +=! w(m, k) * y(k, n)\n}"));
-  EXPECT_EQ(kept.kernels.size(), 2u) << "the caller reads it, too";
-  const Program computed = looped(parse_graph(
-      "def f(float(20, 24) w, float(64) x) -> (c) {\n"
-      " y(k, n) = exp(x(k + n)) where k in 0:24, n in 0:40\n c(m, n) +=! w(m, k) * y(k, n)\n}"));
-  EXPECT_EQ(computed.kernels.size(), 2u) << "each block would compute it";
 }
 
 TEST(ProductLoops, BothOperandsMayBeOneTensor) {

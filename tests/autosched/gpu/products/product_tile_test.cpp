@@ -11,9 +11,9 @@ namespace {
 
 // "m x n x k, thread_m x thread_n, parts", or "none".
 std::string tile_of(const Graph& plain) {
-  const LoweredGraph graph(plain);
+  const Program program = initial_program(plain, GpuMachine{});
   const std::optional<ProductTile> tile =
-      product_tile(graph, graph.stages.front(), GpuMachine{}, {.may_split = true});
+      product_tile(program, program.graph.stages.front(), GpuMachine{}, {.may_split = true});
   if (!tile) return "none";
   const auto text = [](int64_t number) { return std::to_string(number); };
   return text(tile->m) + "x" + text(tile->n) + "x" + text(tile->k) + " " + text(tile->thread_m) +
@@ -75,9 +75,10 @@ TEST(ProductTile, FewRowsOrColumnsAreOneTile) {
 
 std::optional<ProductTile> tile_for(DType dtype, const GpuMachine& machine, const TileUse& use) {
   const std::string type = dtype == DType::Float64 ? "double" : "float";
-  const LoweredGraph graph(parse_graph("def f(" + type + "(2048, 2048) a, " + type +
-                                       "(2048, 2048) b) -> (c) { c(i, j) +=! a(i, k) * b(k, j) }"));
-  return product_tile(graph, graph.stages.front(), machine, use);
+  const Graph graph(parse_graph("def f(" + type + "(2048, 2048) a, " + type +
+                                "(2048, 2048) b) -> (c) { c(i, j) +=! a(i, k) * b(k, j) }"));
+  const Program program = initial_program(graph, machine);
+  return product_tile(program, program.graph.stages.front(), machine, use);
 }
 
 // Where shared memory is short, tiles are smaller; where it is very short, there is none.

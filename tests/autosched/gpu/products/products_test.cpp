@@ -4,6 +4,7 @@
 #include "autosched/gpu/products/product.hpp"
 #include "tests/autosched/gpu/convolutions.hpp"
 #include "tests/autosched/gpu/machines.hpp"
+#include "tests/autosched/gpu/random_contraction.hpp"
 #include "tests/autosched/programs.hpp"
 #include "tests/autosched/same_results.hpp"
 
@@ -215,91 +216,10 @@ TEST(Products, ConvolutionsOfVolumes) {
   products_in(Convolution{.images = 1, .size = {4, 3, 5}, .taps = {2, 3, 1}, .padding = 1});
 }
 
-// A contraction of two operands whose dimensions are axes, or windows of a stride and a dilation
-// with zeros around, in any order.
-class RandomContraction {
- public:
-  explicit RandomContraction(uint64_t seed) : random_(seed) {}
-
-  Graph operator()() {
-    const int64_t outputs = random_.between(2, 4), reductions = random_.between(2, 3);
-    for (int64_t k = 0; k < outputs; ++k)
-      add_axis("o", k < 2 ? 2 * k : random_.between(0, 4), k < 2 ? 18 : 4);
-    for (int64_t k = 0; k < reductions; ++k) add_axis("r", 4, 4);
-    std::vector<std::string> results;
-    for (const Axis& axis : axes_)
-      if (axis.name[0] == 'o') results.push_back(axis.name);
-    const std::string x = operand(0), y = operand(1);
-    std::string where = "where ";
-    for (const Axis& axis : axes_)
-      where +=
-          (&axis == axes_.data() ? "" : ", ") + axis.name + " in 0:" + std::to_string(axis.extent);
-    return parse_graph("def f(float(" + joined(shapes_[0]) + ") x, float(" + joined(shapes_[1]) +
-                       ") y) -> (z) {\n  z(" + joined(results) + ") +=! x(" + x + ") * y(" + y +
-                       ")\n    " + where + rows_ + "\n}");
-  }
-
- private:
-  struct Axis {
-    std::string name;
-    int64_t extent = 1;
-    bool of[2] = {true, true};
-  };
-
-  // Of both operands, or of one.
-  void add_axis(const std::string& kind, int64_t side, int64_t longest) {
-    Axis axis{
-        kind + std::to_string(axes_.size()), random_.between(longest > 4 ? 17 : 3, longest), {}};
-    axis.of[0] = side != 0 && side != 1;
-    axis.of[1] = side != 2 && side != 3;
-    axes_.push_back(axis);
-  }
-
-  static std::string joined(const std::vector<std::string>& parts) {
-    std::string text;
-    for (const std::string& part : parts) text += (text.empty() ? "" : ", ") + part;
-    return text;
-  }
-
-  std::string operand(size_t which) {
-    std::vector<Axis> left;
-    for (const Axis& axis : axes_)
-      if (axis.of[which]) left.insert(left.begin() + random_.between(0, std::ssize(left)), axis);
-    std::vector<std::string> index;
-    while (!left.empty()) {
-      const Axis axis = left.back();
-      left.pop_back();
-      if (left.empty() || random_.chance(60)) {
-        index.push_back(axis.name);
-        shapes_[which].push_back(std::to_string(axis.extent));
-        continue;
-      }
-      const Axis tap = left.back();
-      left.pop_back();
-      const int64_t stride = random_.between(1, 2), dilation = random_.between(1, 2),
-                    zeros = random_.between(0, 1);
-      const int64_t size = stride * (axis.extent - 1) + dilation * (tap.extent - 1) + 1 - 2 * zeros;
-      const std::string at = std::to_string(stride) + " * " + axis.name + " + " +
-                             std::to_string(dilation) + " * " + tap.name;
-      index.push_back(at + " - " + std::to_string(zeros));
-      shapes_[which].push_back(std::to_string(size));
-      if (zeros > 0)
-        rows_ += ", " + at + " >= " + std::to_string(zeros) + ", " + at +
-                 " <= " + std::to_string(size + zeros - 1);
-    }
-    return joined(index);
-  }
-
-  testing::Random random_;
-  std::vector<Axis> axes_;
-  std::vector<std::string> shapes_[2];
-  std::string rows_;
-};
-
 TEST(Products, RandomContractionsMeanTheSame) {
   size_t made = 0;
   for (uint64_t seed = 1; seed <= testing::fuzz_cases(30); ++seed) {
-    const Graph graph = RandomContraction(seed)();
+    const Graph graph = testing::RandomContraction(seed)();
     const Program p = products_made(graph);
     testing::expect_same_results(graph, p, seed);
     made += std::ranges::any_of(
@@ -308,13 +228,18 @@ TEST(Products, RandomContractionsMeanTheSame) {
   EXPECT_GT(made, 10u);
 }
 
-// What a condition excludes is no term: zeros in its place are, where the other factor is no
-// number.
+// What a condition excludes is no term, also where the other factor is no number.
 TEST(Products, TermsThatAUserExcludesStayOut) {
-  EXPECT_EQ(products_in(parse_graph("def f(float(20, 20) a, float(20, 20) b) -> (y) {\n"
-                                    " y(i, j) +=! a(i, k) * b(k, j) where i in 0:20, j in 0:20, "
-                                    "k in 0:20, k <= i\n}")),
-            "+ 1");
+  const auto products = [](const std::string& body, const std::string& condition) {
+    return products_in(
+        parse_graph("def f(float(20, 20) a, float(20, 20) b) -> (y) {\n y(i, j) +=! " + body +
+                    " where i in 0:20, j in 0:20, k in 0:20, " + condition + "\n}"));
+  };
+  EXPECT_EQ(products("a(i, k) * b(k, j)", "k <= i"), "20* 20 20 + 0");
+  EXPECT_EQ(products("a(i, k) * b(k, j)", "i <= j"), "20* 20 20 + 0");
+  EXPECT_EQ(products("(a(i, k) - 1.0) * b(k, j)", "k <= i"), "20* 20 20 + 1");
+  EXPECT_EQ(products("a(i, k) * b(k, j)", "k <= i, i <= k + 2"), "+ 1")
+      << "of a band, tiles would compute mostly nothing";
 }
 
 // A contraction that a move refuses stays as it is, the others become products.
