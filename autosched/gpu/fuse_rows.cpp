@@ -292,6 +292,7 @@ class RowFuser {
     const int64_t trips = nest.loops[depth - 1].trips;
     int64_t rows = power_below(std::min(most, fits));
     while (rows > 1 && trips % rows != 0 && trips < kGroupsOfRows * rows) rows /= 2;
+    while (rows > 1 && !interleaves_once(program_, host, depth, rows)) rows /= 2;
     const double points = row * static_cast<double>(rows);
     blocks /= static_cast<double>(rows);
     if (blocks < machine_.multiprocessors && points > kPointsOfFewBlocks) return false;

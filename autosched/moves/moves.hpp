@@ -90,6 +90,10 @@ Program compute_with(Program program, size_t stage, size_t host, size_t depth,
 /// groups: a reduction of one short row waits for each step of it, those of several rows go on side
 /// by side. Before loops of them are scheduled.
 Program interleave(Program program, size_t host, size_t depth, int64_t rows);
+/// Whether groups of that many rows compute what is read elsewhere, too, once. A group that reads
+/// as many rows as a tensor has would compute all of it, and so would the next one. The program is
+/// left as it is.
+bool interleaves_once(Program& program, size_t host, size_t depth, int64_t rows);
 
 /// Gives what a block computes in a serial loop of its host so many buffers (2 to kBufferLimit), to
 /// be computed ahead of the iterations that read it (Pipelines, program.hpp). For GPUs.

@@ -228,7 +228,8 @@ class RowGrouper {
     int64_t rows = std::min({thresholds().instances_at_once, thresholds().points_side_by_side / row,
                              trips / thresholds().work_parts});
     while (rows > 1 && trips % rows != 0) --rows;
-    if (!reduces || rows < thresholds().chains) return;
+    if (!reduces || rows < thresholds().chains || !interleaves_once(program_, host, depth, rows))
+      return;
     if (choices_.pick(Decision::Interleave, program_.graph, program_.graph.stages[host],
                       [&] { return std::vector<std::string>{std::to_string(rows), "1"}; }) == 0)
       program_ = interleave(std::move(program_), host, depth, rows);

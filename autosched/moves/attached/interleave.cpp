@@ -20,13 +20,47 @@ bool is_plain(const Nest& nest) {
          });
 }
 
+// False where what is read elsewhere, too, would be computed more than once.
+bool take_groups(Program& program, const Move& move, const NestPath& path, size_t depth,
+                 int64_t rows) {
+  Nest& nest = nest_at(program, path);
+  uint32_t& variables = program.kernels[path.kernel].variable_count;
+  move.split(nest, variables, depth - 1, rows);
+  for (Nest::Attached& attached : nest.attached) attached.depth = depth;
+  for (size_t k = nest.attached.size(); k-- > 0;) {  // readers before what they read
+    const size_t stage = nest.attached[k].nest.stage;
+    const Region region = read_region(program, path, depth, stage);
+    const TensorId result = program.graph.stages[stage].results.front();
+    if (program.scopes[result.value] != Scope::Local &&
+        !covers_exactly_once(program, nest, depth, stage, region))
+      return false;
+    nest.attached[k].nest = placed_nest(program.graph, stage, region, variables);
+  }
+  return true;
+}
+
 }  // namespace
+
+bool interleaves_once(Program& program, size_t host, size_t depth, int64_t rows) {
+  const Move move = begin_move("interleave", program, host);
+  const NestPath path = move.path();
+  const auto is_local = [&](const Nest::Attached& attached) {
+    const TensorId result = program.graph.stages[attached.nest.stage].results.front();
+    return program.scopes[result.value] == Scope::Local;
+  };
+  if (std::ranges::all_of(nest_at(program, path).attached, is_local)) return true;
+  // A copy of the whole program, for each host, would take longer than all others together.
+  const Kernel before = program.kernels[path.kernel];
+  const bool once = take_groups(program, move, path, depth, rows);
+  program.kernels[path.kernel] = before;
+  return once;
+}
 
 Program interleave(Program program, size_t host, size_t depth, int64_t rows) {
   const Move move = begin_move("interleave", program, host);
   const NestPath path = move.path();
   move.require(path.steps.empty(), "it is attached to another stage");
-  Nest& nest = nest_at(program, path);
+  const Nest& nest = nest_at(program, path);
   move.require(depth >= 1 && depth <= tile_begin(nest), "there is no such loop");
   const Loop& loop = nest.loops[depth - 1];
   move.require(loop.kind == LoopKind::Serial && loop.step == 1, "the loop is scheduled already");
@@ -40,18 +74,8 @@ Program interleave(Program program, size_t host, size_t depth, int64_t rows) {
     move.require(attached.depth == depth, "a nest is attached to another loop");
     move.require(is_plain(attached.nest), "an attached nest is scheduled already");
   }
-  uint32_t& variables = program.kernels[path.kernel].variable_count;
-  move.split(nest, variables, depth - 1, rows);
-  for (Nest::Attached& attached : nest.attached) attached.depth = depth;
-  for (size_t k = nest.attached.size(); k-- > 0;) {  // readers before what they read
-    const size_t stage = nest.attached[k].nest.stage;
-    const Region region = read_region(program, path, depth, stage);
-    const TensorId result = program.graph.stages[stage].results.front();
-    move.require(program.scopes[result.value] == Scope::Local ||
-                     covers_exactly_once(program, nest, depth, stage, region),
-                 "what is read elsewhere, too, would be computed more than once");
-    nest.attached[k].nest = placed_nest(program.graph, stage, region, variables);
-  }
+  move.require(take_groups(program, move, path, depth, rows),
+               "what is read elsewhere, too, would be computed more than once");
   move.record({{"depth", depth}, {"rows", rows}});
   return program;
 }

@@ -76,6 +76,18 @@ TEST(FuseRows, TheLastRowsTogetherMayBeFewer) {
   expect_faithful(p, graph);
 }
 
+// Found by random graphs. Groups of two rows or more would compute both numbers each.
+TEST(FuseRows, FewNumbersThatOthersReadAreComputedOnce) {
+  const Graph graph = parse_graph(R"(def f(float(2, 64) x, float(4096, 64) w) -> (y, s) {
+    s(i) +=! x(i, r)
+    y(i, j) = select(i < 2, s(i), 0.0) + w(i, j) where i in 0:4096
+  })");
+  const Program p = fuse_rows(initial_program(graph, kGpu), kGpu);
+  EXPECT_EQ(p.kernels.size(), 1u);
+  EXPECT_EQ(loops_text(p, "y"), "serial:i:4096 serial:j:64");
+  expect_faithful(p, graph);
+}
+
 TEST(FuseRows, RowsAcrossMemoryAreLeft) {
   EXPECT_EQ(fused("float(64, 61) x) -> (y) { s(j) +=! x(r, j)\n y(i, j) = x(i, j) / s(j) }"),
             "s y");

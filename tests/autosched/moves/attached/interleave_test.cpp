@@ -2,6 +2,7 @@
 // a loop.
 #include <gtest/gtest.h>
 
+#include "runtime/graph/parse/text_module.hpp"
 #include "tests/autosched/programs.hpp"
 
 namespace adjit::sched {
@@ -51,6 +52,19 @@ TEST(Interleave, OnlyTheLoopThatSomethingIsAttachedTo) {
   EXPECT_THROW(interleave(plain(g), 3, 1, 4), Error) << "nothing is attached";
   EXPECT_THROW(interleave(rows_of_softmax(g), 3, 2, 2), Error);
   EXPECT_THROW(interleave(rows_of_softmax(g), 3, 9, 2), Error);
+}
+
+// As many rows as a tensor has, which others read, too: each group would compute all of it.
+TEST(Interleave, WhatOthersReadIsComputedOnce) {
+  const Graph g = parse_graph(R"(def f(float(4, 8) x, float(12, 8) w) -> (y, s) {
+    s(i) +=! x(i, r)
+    y(i, j) = select(i < 4, s(i), 0.0) + w(i, j) where i in 0:12
+  })");
+  Program p = compute_at(plain(g), 0, 1, 1);
+  EXPECT_TRUE(interleaves_once(p, 1, 1, 2));
+  expect_faithful(interleave(p, 1, 1, 2), g);
+  EXPECT_FALSE(interleaves_once(p, 1, 1, 4));
+  expect_refused([&] { interleave(p, 1, 1, 4); }, "more than once");
 }
 
 TEST(Interleave, IsReplayed) {
