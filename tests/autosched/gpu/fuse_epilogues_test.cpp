@@ -52,6 +52,14 @@ TEST(FuseEpilogues, OthersAreLeftApart) {
       << "the caller, too";
 }
 
+// Found by the fuzzer: its reader has no loop outside the tile.
+TEST(FuseEpilogues, AProductOfOneTileIsLeftApart) {
+  const Program p = with_epilogue(
+      "def f(float(16, 24) x, float(24, 16) w) -> (y) {\n"
+      " c(i, j) +=! x(i, k) * w(k, j)\n y(i, j) = exp(c(i, j))\n}");
+  EXPECT_EQ(p.kernels.size(), 2u);
+}
+
 TEST(FuseEpilogues, SharedMemoryHoldsTheTile) {
   GpuMachine small;
   small.shared_bytes = small.block_shared_bytes = 2 << 10;
