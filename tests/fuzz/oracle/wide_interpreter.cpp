@@ -176,12 +176,11 @@ class WideAccumulator {
       return;
     }
     const Wide best = values_[0];
-    long double gap = 0;
-    if (is_float(dtypes_[0])) {
-      gap = max ? candidate.f - best.f : best.f - candidate.f;
-    } else {
-      gap = static_cast<long double>(max ? candidate.i - best.i : best.i - candidate.i);
-    }
+    // Integers are converted first: a difference of two far ones wraps.
+    const long double above = is_float(dtypes_[0]) ? candidate.f - best.f
+                                                   : static_cast<long double>(candidate.i) -
+                                                         static_cast<long double>(best.i);
+    const long double gap = max ? above : -above;
     const bool wins = gap > 0;
     decisions_.add(wins ? 1 : gap == 0 ? 2 : 0);
     const long double error = candidate.error + best.error;

@@ -76,6 +76,17 @@ TEST(Wide, DecisionsMayBeTakenAsSure) {
   EXPECT_LT(assumed[0].values[0].error, 1e-15L);
 }
 
+// Found by the fuzzer: the difference of the two wraps.
+TEST(Wide, FarIntegersHaveAWinner) {
+  const Graph graph =
+      parse_graph("def f(int64(2) x) -> (v, at) { (v, at)() argmax=! (x(r), r) where r in 0:2 }");
+  WideArray far = WideArray::zeros(DType::Int64, {2});
+  far.values = {Wide::of_int(INT64_MIN), Wide::of_int(1)};
+  const std::vector<WideArray> found = WideInterpreter().run(graph, std::span(&far, 1));
+  EXPECT_EQ(found[0].values[0].i, 1);
+  EXPECT_EQ(found[1].values[0].i, 1);
+}
+
 // 0 times what rounding may bring to a pole is unsure: in doubles d is 0, and the factors below are
 // infinite or NaN.
 TEST(Wide, ZeroTimesWhatMayBeInfiniteIsUnsure) {
