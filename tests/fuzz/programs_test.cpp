@@ -5,14 +5,14 @@
 // with drawn shapes and attributes, index notation with reductions anywhere, gathers and scatters
 // that read what they write, clamped, mirrored and data-dependent indices, scans (with reads at the
 // step's number), branches, recomputed functions, gradients by hand, batches, derivatives within,
-// what went through the text notation, statements whose ranges are inferred; extents 0, 1, 2, 7,
-// 65; float64 with integers, bools and casts, every fifth program float32 or a half type; inputs of
-// any layout; one and two threads, AVX-512 and AVX2, GPUs of several sizes by the fake driver,
-// subnormal numbers kept or not. The fuzzers of single layers (random graphs against the
-// interpreter in tests/jit/engine, random schedules in tests/autosched, scans in
-// tests/runtime/diff) draw stages that read their operands once: none of them could draw a scatter
-// whose points read the tensor that it starts from, a permutation beside its operand, or two
-// operators whose schedules meet.
+// several reductions of the same elements, what went through the text notation, statements whose
+// ranges are inferred; extents 0, 1, 2, 7, 65; float64 with integers, bools and casts, every fifth
+// program float32 or a half type; inputs of any layout; one and two threads, AVX-512 and AVX2, GPUs
+// of several sizes by the fake driver, subnormal numbers kept or not. The fuzzers of single layers
+// (random graphs against the interpreter in tests/jit/engine, random schedules in tests/autosched,
+// scans in tests/runtime/diff) draw stages that read their operands once: none of them could draw a
+// scatter whose points read the tensor that it starts from, a permutation beside its operand, or
+// two operators whose schedules meet.
 //
 // ADJIT_FUZZ_CASES programs (160; 80 under sanitizers) from ADJIT_FUZZ_SEED (1) on; with
 // ADJIT_FUZZ_MINUTES as many as that time takes. ADJIT_FUZZ_COMPILED percent (100) are compiled,
@@ -56,8 +56,9 @@ DType real_of(uint64_t seed) {
 }
 
 ProgramOptions options_of(uint64_t seed) {
-  ProgramOptions options{.while_loops = seed % 10 == 0,
-                         .kinds = {.real = real_of(seed), .long_axes = seed % 7 == 5}};
+  ProgramOptions options{
+      .while_loops = seed % 10 == 0,
+      .kinds = {.real = real_of(seed), .long_axes = seed % 7 == 5, .reductions_again = true}};
   if (size_of(options.kinds.real) == 2) {  // few operations: soon nothing but rounding is left
     options.least_operations = 4;
     options.most_operations = 12;

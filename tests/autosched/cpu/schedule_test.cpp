@@ -314,6 +314,16 @@ TEST(RandomGraphs, DefaultScheduleMeansTheGraph) {
   }
 }
 
+TEST(RandomGraphs, DefaultScheduleOfSeveralReductionsOfTheSameElements) {
+  for (uint64_t seed = 1; seed <= testing::fuzz_cases(60); ++seed) {
+    const Graph graph = testing::random_graph(
+        seed, {.stages = 7, .max_extent = seed % 3 == 0 ? 17 : 6, .reduced_again = true});
+    expect_scheduled(graph, default_schedule(graph, CpuMachine{2, seed % 2 == 0 ? 512 : 256}),
+                     seed);
+    if (::testing::Test::HasFatalFailure()) return;
+  }
+}
+
 TEST(RandomGraphs, DefaultScheduleOfWhatSharesBuffers) {
   for (uint64_t seed = 1; seed <= testing::fuzz_cases(250); ++seed) {
     const Graph graph = testing::random_graph(

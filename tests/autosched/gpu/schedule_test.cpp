@@ -220,6 +220,15 @@ TEST(GpuRandomGraphs, ScheduleMeansTheGraph) {
   }
 }
 
+TEST(GpuRandomGraphs, ScheduleOfSeveralReductionsOfTheSameElements) {
+  for (uint64_t seed = 1; seed <= testing::fuzz_cases(60); ++seed) {
+    const Graph graph = testing::random_graph(
+        seed, {.stages = 7, .max_extent = seed % 3 == 0 ? 17 : 6, .reduced_again = true});
+    expect_scheduled_for(graph, seed % 3 == 0 ? kGpu : seed % 3 == 1 ? kSmallGpu : kSlowGpu, seed);
+    if (::testing::Test::HasFatalFailure()) return;
+  }
+}
+
 TEST(GpuRandomGraphs, ScheduleOfWhatSharesBuffers) {
   for (uint64_t seed = 1; seed <= testing::fuzz_cases(200); ++seed) {
     const Graph graph = testing::random_graph(

@@ -31,6 +31,13 @@ class NotationDraw {
   bool compute();
   /// `any_kind`: also such as have no derivative.
   bool scatter(bool any_kind);
+  /// Several reductions of the same elements, with stages between them that read the earlier ones'
+  /// results (reductions_draw.cpp).
+  bool reductions();
+  /// A stage that reads it, of its shape.
+  bool reader(TensorId found);
+  /// A stage with the same elements.
+  bool rephrased(TensorId tensor);
   /// A tensor of that dtype and shape whose elements are read from one of the program, with values
   /// in [low, high] where `bounded`.
   bool adapted(DType dtype, const std::vector<int64_t>& shape, double low, double high,
@@ -54,6 +61,20 @@ class NotationDraw {
   ScalarExpr affine();
   ScalarExpr as(ScalarExpr value, DType to);
   std::vector<AxisHandle> draw_axes(int64_t rank);
+
+  /// What reductions go over; `where` may be invalid.
+  struct Elements {
+    std::vector<AxisHandle> outer, over;
+    ScalarExpr body, where;
+  };
+  Elements elements();
+  Elements windows(TensorId tensor);
+  ScalarExpr in_other_words(const Elements& e);
+  ScalarExpr reading(TensorId found, ScalarExpr here);
+  ScalarExpr behind(const Elements& e, TensorId found, bool place);
+  ScalarExpr from_zero(AxisHandle axis);
+  std::vector<ScalarExpr> from_zero(const std::vector<AxisHandle>& axes);
+  ScalarExpr row_major(const std::vector<AxisHandle>& axes);
 
   Scope& scope_;
   Random& random_;

@@ -69,6 +69,33 @@ bool names_an_axis(std::string_view name) {
          name.ends_with("_dim") || name == "source" || name == "destination";
 }
 
+using Operators = std::vector<const Operator*>;
+
+bool takes_calls_of(const OperatorSignature& other, const OperatorSignature& op) {
+  return !other.variadic && other.tensors.size() == op.tensors.size() &&
+         std::ranges::all_of(op.attributes, [&](std::string_view name) {
+           return std::ranges::find(other.attributes, name) != other.attributes.end();
+         });
+}
+
+// Operators with attributes, each with those that take its operands and attributes behind it.
+const std::vector<Operators>& operators_alike() {
+  static const std::vector<Operators> kAlike = [] {
+    std::vector<Operators> found;
+    for (const Operator& op : all_operators()) {
+      const OperatorSignature signature = parse_signature(op.signature);
+      if (signature.attributes.empty() || signature.tensors.empty() || signature.variadic) continue;
+      Operators alike{&op};
+      for (const Operator& other : all_operators())
+        if (&other != &op && takes_calls_of(parse_signature(other.signature), signature))
+          alike.push_back(&other);
+      if (alike.size() > 1) found.push_back(std::move(alike));
+    }
+    return found;
+  }();
+  return kAlike;
+}
+
 // Integers that are extents of the example become the extents that took their place.
 Json renamed(const Json& value, const std::map<int64_t, int64_t>& names) {
   if (value.is_array()) {
@@ -211,9 +238,31 @@ bool OperatorDraw::attempt(const Operator& op, const OperatorExample& example, i
       return all;
     }();
   const bool taken = scope_.add([&] { return op.trace(scope_.trace(), operands, attributes); });
-  if (taken)
+  if (!taken) return false;
+  for (TensorId id : operands) scope_.note_use(id);
+  taken_ = {std::move(operands), std::move(attributes)};
+  return true;
+}
+
+bool OperatorDraw::calls_alike() {
+  const Operators& operators = random_.pick(operators_alike());
+  if (!call(*operators[0])) return false;
+  for (int64_t more = random_.between(1, 2); more > 0; --more) {
+    // The parts of an extent 0 are no results; attributes may stand for all operands.
+    if (scope_.last().empty() || taken_.operands.empty()) break;
+    const TensorId found = scope_.last()[0];
+    if (random_.chance(50)) NotationDraw(scope_).reader(found);
+    std::vector<TensorId> operands = taken_.operands;
+    if (random_.chance(25) && NotationDraw(scope_).rephrased(operands[0]))
+      operands[0] = scope_.last()[0];
+    const auto other =
+        static_cast<size_t>(random_.between(1, static_cast<int64_t>(operators.size()) - 1));
+    if (!scope_.add(
+            [&] { return operators[other]->trace(scope_.trace(), operands, taken_.attributes); }))
+      break;
     for (TensorId id : operands) scope_.note_use(id);
-  return taken;
+  }
+  return true;
 }
 
 }  // namespace adjit::testing

@@ -22,8 +22,15 @@ class OperatorDraw {
   /// Adds a call of some operator to the scope; false where none of a few tries was taken.
   bool call();
   bool call(const Operator& op);
+  /// Calls of two or three operators with the same operands and attributes, as those that reduce
+  /// over axes take, and stages between that read the earlier ones' results.
+  bool calls_alike();
 
  private:
+  struct Call {
+    std::vector<TensorId> operands;
+    Json attributes;
+  };
   bool attempt(const Operator& op, const OperatorExample& example, int number);
   void draw_many(std::vector<TensorId>& operands);
   TensorId operand(const ExampleInput& wanted, const std::vector<int64_t>& shape);
@@ -34,6 +41,7 @@ class OperatorDraw {
 
   Scope& scope_;
   Random& random_;
+  Call taken_;  // the last one
 };
 
 }  // namespace adjit::testing

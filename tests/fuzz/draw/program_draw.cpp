@@ -2,6 +2,7 @@
 #include "tests/fuzz/draw/program_draw.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "runtime/process/json.hpp"
 #include "runtime/trace/ops/operator_table.hpp"
@@ -15,11 +16,12 @@
 namespace adjit::testing {
 namespace {
 
-Array drawn_array(Random& random, DType dtype, std::vector<int64_t> shape) {
+// `few`: of the real numbers some are equal.
+Array drawn_array(Random& random, DType dtype, std::vector<int64_t> shape, bool few) {
   Array array = Array::zeros(dtype, std::move(shape));
   for (int64_t k = 0; k < array.element_count(); ++k) {
     const double unit = static_cast<double>(random.next() >> 11) * 0x1p-53;
-    array.set(k, is_float(dtype)        ? 4 * unit - 2
+    array.set(k, is_float(dtype)        ? (few ? std::round(4 * unit - 2) : 4 * unit - 2)
                  : dtype == DType::Bool ? (unit < 0.5 ? 0 : 1)
                                         : static_cast<double>(random.between(-3, 8)));
   }
@@ -83,6 +85,13 @@ void draw_operations(Scope& scope, int count, int depth, bool while_loops) {
       draw_product(scope);
       continue;
     }
+    if (scope.kinds().reductions_again && random.chance(8)) {
+      if (random.chance(70))
+        NotationDraw(scope).reductions();
+      else
+        OperatorDraw(scope).calls_alike();
+      continue;
+    }
     const int64_t kind = random.between(1, 100);
     if (kind <= 14) {
       NotationDraw(scope).compute();
@@ -103,7 +112,9 @@ FuzzProgram random_program(uint64_t seed, const ProgramOptions& options) {
   Scope scope(random, options.points, options.kinds);
   FuzzProgram program;
   const auto add_input = [&](DType dtype, int64_t rank) {
-    program.inputs.push_back(drawn_array(random, dtype, draw_shape(random, rank, options.kinds)));
+    const bool few = options.kinds.reductions_again && random.chance(15);
+    program.inputs.push_back(
+        drawn_array(random, dtype, draw_shape(random, rank, options.kinds), few));
     scope.input(WideArray::of(program.inputs.back()));
   };
   for (int64_t k = random.between(2, 4); k > 0; --k)

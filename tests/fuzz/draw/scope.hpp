@@ -16,12 +16,15 @@
 
 namespace adjit::testing {
 
-/// What the tensors of a program are like.
+/// What the tensors and operations of a program are like.
 struct TensorKinds {
   DType real = DType::Float64;  // what is drawn as a real number
   /// Axes are often as long as a GPU's tiles of products and warps are, and tensors eight times as
   /// large.
   bool long_axes = false;
+  /// Several reductions of the same elements, of which some are equal. Programs whose schedules are
+  /// recorded (tests/schedules) were drawn without.
+  bool reductions_again = false;
 
   /// Elements or points: so many, or of long axes more.
   int64_t room(int64_t usual) const { return long_axes ? 8 * usual : usual; }

@@ -87,6 +87,13 @@ TEST(CompiledGraphs, WhatSharesBuffersInScans) {
   compare(9000, cases(80), {.stages = 5, .sharing = true}, random_scan);
 }
 
+// A maximum, its place, and other reductions of the same elements.
+TEST(CompiledGraphs, SeveralReductionsOfTheSameElements) {
+  compare(10000, cases(60), {.stages = 8, .reduced_again = true});
+  compare(11000, cases(30), {.max_extent = 37, .scatters = true, .reduced_again = true});
+  compare(12000, cases(40), {.stages = 5, .all_dtypes = true, .reduced_again = true});
+}
+
 TEST(CompiledGraphs, OneAndTwoThreadsGiveTheSameBits) {
   Engine one(memory_only(1)), two(memory_only(2));
   for (uint64_t seed = 1; seed <= 20; ++seed) {

@@ -65,6 +65,12 @@ def _rows(*shapes: Shape) -> Shape | None:
     return shapes[0] if shapes[0] and shapes[0][0] == 5 and _same(*shapes) else None
 
 
+# Rows in which no two elements are the same sum in two orders, as those of a vector beside its flip
+# are: rounding would say which is the largest.
+def _matrices(*shapes: Shape) -> Shape | None:
+    return shapes[0] if len(shapes[0]) == 2 and _same(*shapes) else None
+
+
 def _square(a: Shape) -> Shape | None:
     return a if len(a) == 2 and a[0] == a[1] else None
 
@@ -102,6 +108,13 @@ ROWS: list[tuple[str, Callable[..., Shape | None]]] = [
         lambda a, b: (a[0], b[1]) if len(a) == len(b) == 2 and a[1] == b[0] else None,
     ),
     ("row_sums({a})", lambda a: (a[0],) if len(a) == 2 else None),
+    ("row_max({a}) - {a}", _matrices),
+    ("{a} * row_min({a})", _matrices),
+    ("where(at_argmax({a}), {a}, 0.25)", _matrices),
+    ("where(at_argmin({a}), {a}, {b})", _matrices),
+    ("row_max(unflattened({a})) + {a}", _matrices),
+    ("{a} * argmax_number({a})", _matrices),
+    ("{a} - taken({a}, {b})", _matrices),
     ("spread({a})", lambda a: (a[0], a[0]) if len(a) == 1 else None),
     ("softmax({a})", lambda a: a if a else None),
     ("diagonal({a})", lambda a: (a[0],) if _square(a) else None),
@@ -130,6 +143,8 @@ def draw(seed: int, length: int) -> Program:
         count = len({c for c in "ab" if "{" + c + "}" in text})
         known = list(shapes)
         operands = [source.choice(known[-6:] if source.random() < 0.6 else known)]
+        if program.lines and source.random() < 0.2:  # what an earlier line reads, otherwise
+            operands = source.choice(program.lines).operands[:1]
         if count == 2:
             operands.append(source.choice(known))
         shape = shape_of(*(shapes[o] for o in operands))
@@ -189,6 +204,13 @@ def adjit_library() -> dict[str, Any]:
         "reshaped": lambda a: aj.reshape(a, (a.shape[1], a.shape[0])),
         "matmul": aj.matmul,
         "row_sums": lambda a: aj.sum(a, axis=1),
+        "row_max": lambda a: aj.max(a, axis=1, keepdims=True),
+        "row_min": lambda a: aj.min(a, axis=1, keepdims=True),
+        "at_argmax": lambda a: aj.argmax(a, axis=1, keepdims=True) == np.arange(a.shape[1]),
+        "at_argmin": lambda a: aj.argmin(a, axis=1, keepdims=True) == np.arange(a.shape[1]),
+        "argmax_number": lambda a: aj.astype(aj.argmax(a, axis=1, keepdims=True), a.dtype),
+        "taken": lambda a, b: aj.take_along_axis(a, aj.argmax(b, axis=1, keepdims=True), axis=1),
+        "unflattened": lambda a: aj.reshape(aj.reshape(a, (-1,)), a.shape),
         "spread": lambda a: a[:, None] * a[None, :],
         "softmax": lambda a: aj.nn.softmax(a, axis=-1),
         "diagonal": aj.diagonal,
@@ -225,6 +247,13 @@ def torch_library() -> dict[str, Any]:
         "reshaped": lambda a: a.reshape(a.shape[1], a.shape[0]),
         "matmul": torch.matmul,
         "row_sums": lambda a: torch.sum(a, 1),
+        "row_max": lambda a: torch.amax(a, 1, keepdim=True),
+        "row_min": lambda a: torch.amin(a, 1, keepdim=True),
+        "at_argmax": lambda a: torch.argmax(a, 1, keepdim=True) == torch.arange(a.shape[1]),
+        "at_argmin": lambda a: torch.argmin(a, 1, keepdim=True) == torch.arange(a.shape[1]),
+        "argmax_number": lambda a: torch.argmax(a, 1, keepdim=True).to(a.dtype),
+        "taken": lambda a, b: torch.take_along_dim(a, torch.argmax(b, 1, keepdim=True), 1),
+        "unflattened": lambda a: a.reshape(-1).reshape(a.shape),
         "spread": lambda a: a[:, None] * a[None, :],
         "softmax": lambda a: torch.softmax(a, -1),
         "diagonal": torch.diagonal,
@@ -257,6 +286,13 @@ def jax_library() -> dict[str, Any]:
         "reshaped": lambda a: a.reshape(a.shape[1], a.shape[0]),
         "matmul": jnp.matmul,
         "row_sums": lambda a: jnp.sum(a, 1),
+        "row_max": lambda a: jnp.max(a, 1, keepdims=True),
+        "row_min": lambda a: jnp.min(a, 1, keepdims=True),
+        "at_argmax": lambda a: jnp.argmax(a, 1, keepdims=True) == jnp.arange(a.shape[1]),
+        "at_argmin": lambda a: jnp.argmin(a, 1, keepdims=True) == jnp.arange(a.shape[1]),
+        "argmax_number": lambda a: jnp.argmax(a, 1, keepdims=True).astype(a.dtype),
+        "taken": lambda a, b: jnp.take_along_axis(a, jnp.argmax(b, 1, keepdims=True), 1),
+        "unflattened": lambda a: a.reshape(-1).reshape(a.shape),
         "spread": lambda a: a[:, None] * a[None, :],
         "softmax": lambda a: jax.nn.softmax(a, -1),
         "diagonal": jnp.diagonal,

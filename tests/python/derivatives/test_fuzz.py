@@ -134,7 +134,7 @@ def test_a_program_that_fails_is_shrunk_to_what_makes_it_fail() -> None:
     assert [line.source for line in small.lines].count(wrong) == len(small.lines) == 1
 
 
-@pytest.mark.parametrize("wrong", ["index_add", "flip", "scanned"])
+@pytest.mark.parametrize("wrong", ["index_add", "flip", "scanned", "row_max"])
 def test_a_wrong_operator_is_found(wrong: str, monkeypatch: Any) -> None:
     right = fuzz_programs.adjit_library()
     changed = {**right, wrong: lambda *a: right[wrong](*a) * 1.001}

@@ -2,9 +2,9 @@
 //
 // Deterministic in the seed on every platform (no std:: distribution). Stages are elementwise,
 // reductions, guarded and strided reads, tuples (argmax), restricted domains, and, when asked for,
-// scatters and what may share a buffer; dtypes float32, float64, int32, int64, bool, or all. Used
-// by the round trips of the text notation and by the comparison of compiled code with the
-// interpreter.
+// scatters, what may share a buffer and several reductions of the same elements; dtypes float32,
+// float64, int32, int64, bool, or all. Used by the round trips of the text notation and by the
+// comparison of compiled code with the interpreter.
 #pragma once
 
 #include <algorithm>
@@ -17,6 +17,7 @@
 #include "runtime/graph/graph.hpp"
 #include "tests/rooms.hpp"
 #include "tests/runtime/graph/random_values.hpp"
+#include "tests/runtime/graph/reduced_again.hpp"
 
 namespace adjit::testing {
 
@@ -31,6 +32,7 @@ struct RandomGraphOptions {
   /// What tempts a schedule to let tensors share a buffer: scatters that start from what they or
   /// others read, permutations, other shapes, running sums.
   bool sharing = false;
+  bool reduced_again = false;  // reductions of what earlier ones reduce
 };
 
 class RandomGraph {
@@ -74,6 +76,9 @@ class RandomGraph {
   void add_stage(int number) {
     const std::string name = "y" + std::to_string(number);
     if (options_.sharing && random_.chance(70)) return sharing(name);
+    if (options_.reduced_again && random_.chance(35))
+      if (const std::vector<size_t> reductions = reductions_of_numbers(graph_); !reductions.empty())
+        return offer(reduced_again(graph_, random_, name, reductions));
     const int64_t kind = random_.between(1, 100);
     if (options_.scatters && kind > 88) return scatter(name);
     if (kind > 76) return tuple(name);
@@ -313,8 +318,11 @@ class RandomGraph {
   }
 
   void finish(const std::string& name, Combiner combiner, std::vector<ExprId> bodies) {
-    for (TensorId id : add_compute(graph_, name, domain_, std::move(combiner), std::move(bodies)))
-      available_.push_back(id);
+    offer(add_compute(graph_, name, domain_, std::move(combiner), std::move(bodies)));
+  }
+
+  void offer(const std::vector<TensorId>& results) {
+    available_.insert(available_.end(), results.begin(), results.end());
   }
 
   // A triangle, a band or a congruence between an output and a reduction axis.
