@@ -51,7 +51,10 @@ double evaluations_by(const LoweredGraph& graph, const Stage& user, TensorId id)
       return graph.pool.is(e, Op::Read) && graph.pool.read_tensor(e) == id;
     });
   });
-  return all / terms_of_value(user.domain, *contraction, first);
+  const double terms = terms_of_value(user.domain, *contraction, first);
+  // Sums with fewer become siblings of each other, not products (group_siblings.hpp).
+  constexpr double kLeastTerms = 8;
+  return terms < kLeastTerms ? all : all / terms;
 }
 
 // Whether those who read a result need each of its values once at most, and nobody else does.

@@ -69,13 +69,10 @@ bool reads_by_data(const ExprPool& pool, ExprId value, const Domain& domain) {
   });
 }
 
-// Moves the rows over these axes alone, but those that stay, from one domain to the other; all have
-// the same variables.
-void move_rows(const std::vector<bool>& axes, const Domain& staying, Domain& from, Domain& to) {
-  const auto move = [&](const std::vector<Affine>& stay, std::vector<Affine>& rows,
-                        std::vector<Affine>& moved) {
+// Moves the rows over these axes alone from one domain to the other, which has the same variables.
+void move_rows(const std::vector<bool>& axes, Domain& from, Domain& to) {
+  const auto move = [&](std::vector<Affine>& rows, std::vector<Affine>& moved) {
     std::erase_if(rows, [&](const Affine& row) {
-      if (std::ranges::find(stay, row) != stay.end()) return false;
       std::vector<bool> used(axes.size(), false);
       from.mark_axes(row, used);
       for (size_t a = 0; a < axes.size(); ++a)
@@ -84,8 +81,8 @@ void move_rows(const std::vector<bool>& axes, const Domain& staying, Domain& fro
       return true;
     });
   };
-  move(staying.inequalities, from.inequalities, to.inequalities);
-  move(staying.equalities, from.equalities, to.equalities);
+  move(from.inequalities, to.inequalities);
+  move(from.equalities, to.equalities);
 }
 
 // A row of a domain, and the same as an expression.
@@ -211,10 +208,11 @@ Program materialize(Program program, size_t stage, std::span<const size_t> facto
   Domain rest = whole, inside = whole;
   inside.inequalities.clear();
   inside.equalities.clear();
-  const Domain conditions = conditions_of(graph, move.stage_ref());
-  move.require(conditions.is_box() || !reads_by_data(pool, parts.value, whole),
-               "a condition excludes points whose indices, which are data, would be read");
-  move_rows(axes, conditions, rest, inside);
+  if (rows_follow_from_reads(graph, move.stage_ref()))
+    move_rows(axes, rest, inside);
+  else
+    move.require(!reads_by_data(pool, parts.value, whole),
+                 "a condition excludes points whose indices, which are data, would be read");
   if (rest.is_box()) rest.divisions.clear();
   if (!inside.is_box())
     move.require(have_values(graph, tensors_of(pool, parts.rest)),

@@ -307,10 +307,10 @@ std::vector<ExprId> hoisted_values(Graph& graph, const Stage& stage, std::span<c
 
 /// Computes the product of some factors of a sum of products (by their numbers in factors_of(),
 /// ascending; not all) by a stage of its own just before it, over the axes that move them: a matrix
-/// of a convolution's image. Rows of the domain that mention no other axes, and say no more than
-/// that what is read is inside its tensors, become conditions there, outside which the factor is 0
-/// (the result NaN where another factor is not finite, as in torch); others stay in the sum. A cast
-/// of a read stays where it is.
+/// of a convolution's image. Where the domain's rows say no more than that what is read is inside
+/// its tensors, those that mention no other axes become conditions there, outside which the factor
+/// is 0 (the result NaN where another factor is not finite, as in torch); else all rows stay in the
+/// sum. A cast of a read stays where it is.
 Program materialize(Program program, size_t stage, std::span<const size_t> factors);
 
 /// Puts the kernels of stages next to each other, in their order: what needs none of them goes

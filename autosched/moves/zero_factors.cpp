@@ -30,7 +30,7 @@ bool have_values(const Graph& graph, std::span<const TensorId> tensors) {
   });
 }
 
-Domain conditions_of(const Graph& graph, const Stage& stage) {
+bool rows_follow_from_reads(const Graph& graph, const Stage& stage) {
   const ExprPool& pool = graph.pool;
   Domain inside = stage.domain;
   inside.inequalities.clear();
@@ -46,11 +46,10 @@ Domain conditions_of(const Graph& graph, const Stage& stage) {
       inside.inequalities.push_back(Affine(shape[d] - 1) - at->form);
     }
   }
-  Domain conditions = stage.domain;
-  std::erase_if(conditions.inequalities, [&](const Affine& row) { return implies(inside, row); });
-  std::erase_if(conditions.equalities,
-                [&](const Affine& row) { return implies_zero(inside, row); });
-  return conditions;
+  return std::ranges::all_of(stage.domain.inequalities,
+                             [&](const Affine& row) { return implies(inside, row); }) &&
+         std::ranges::all_of(stage.domain.equalities,
+                             [&](const Affine& row) { return implies_zero(inside, row); });
 }
 
 }  // namespace adjit::sched

@@ -17,9 +17,9 @@ std::array<bool, 2> proven_sides(const ExprPool& pool, const Domain& domain, Exp
 /// infinite: zero times that is no zero.
 bool have_values(const Graph& graph, std::span<const TensorId> tensors);
 
-/// The stage's domain with those rows alone that say more than that what it reads is inside its
-/// tensors. Zeros around an operand may stand for the others, those of a convolution's padding; not
-/// for these, a user's condition (a triangle of terms), where another factor is no number.
-Domain conditions_of(const Graph& graph, const Stage& stage);
+/// Whether the rows of a stage's domain say no more than that what it reads is inside its tensors,
+/// as those of a convolution's padding do: zeros around an operand may stand for them. Those of a
+/// user's condition (a triangle of terms) may not, where another factor is no number.
+bool rows_follow_from_reads(const Graph& graph, const Stage& stage);
 
 }  // namespace adjit::sched

@@ -12,6 +12,9 @@ double box_points(const Domain& domain);
 /// Points of the box of its reduction axes: terms of a result.
 double terms_of(const Domain& domain);
 
+/// The share of the box's points that a domain has, counted at some hundred points all over it.
+double share_of_box(const Domain& domain);
+
 /// Whether the form, at the points of the box and some behind it, has room in 64 bits: code and
 /// cost compute it beyond the last point, in lanes and tiles.
 bool fits_in_code(const Domain& domain, const Affine& form);

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <utility>
 
+#include "autosched/analysis/access.hpp"
 #include "autosched/analysis/moving_axes.hpp"
 #include "autosched/gpu/products/product.hpp"
 #include "autosched/gpu/products/product_tile.hpp"
@@ -18,6 +19,8 @@ namespace adjit::sched {
 namespace {
 
 // No GPU has run these kernels yet: guesses.
+constexpr double kLeastShare =
+    0.25;                     // that a condition leaves of a box, all of which tiles compute
 constexpr double kTile = 64;  // points of m and of n that a block computes, at least
 constexpr double kClearlyLess = 0.9;
 // Multiply-adds in the time in which a result is read and written once more: 8 bytes at 3 TB/s, 25
@@ -61,16 +64,6 @@ bool rows_fit(const Domain& domain, const Contraction& contraction) {
   };
   return std::ranges::all_of(domain.inequalities, fits) &&
          std::ranges::all_of(domain.equalities, fits);
-}
-
-// The domain without the rows of another one of the same variables.
-Domain without_rows(Domain domain, const Domain& other) {
-  const auto among = [](const std::vector<Affine>& rows) {
-    return [&rows](const Affine& row) { return std::ranges::find(rows, row) != rows.end(); };
-  };
-  std::erase_if(domain.inequalities, among(other.inequalities));
-  std::erase_if(domain.equalities, among(other.equalities));
-  return domain;
 }
 
 double extent_of(const Domain& domain, const std::vector<size_t>& order, size_t first,
@@ -170,12 +163,12 @@ std::optional<Contraction> contraction_of(const LoweredGraph& graph, const Stage
     if (a >= domain.output_rank && !both) return std::nullopt;
   }
   if (domain.is_box()) return made;
-  const Domain conditions = conditions_of(graph, stage);
-  if (!has_most_points(conditions)) return std::nullopt;
-  const Domain zeros = without_rows(domain, conditions);
-  if (!rows_fit(zeros, *made)) return std::nullopt;
-  if (!zeros.is_box() && !have_values(graph, tensors_read(graph, stage))) return std::nullopt;
-  return made;
+  const bool is_padding = rows_follow_from_reads(graph, stage);
+  const bool fits = is_padding
+                        ? rows_fit(domain, *made) && have_values(graph, tensors_read(graph, stage))
+                        // What a condition excludes may name places that there are not.
+                        : share_of_box(domain) >= kLeastShare && !reads_by_data(graph, stage);
+  return fits ? made : std::nullopt;
 }
 
 double terms_of_value(const Domain& domain, const Contraction& contraction, bool first) {

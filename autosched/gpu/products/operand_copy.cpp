@@ -165,6 +165,13 @@ bool is_computed_by_blocks(const Program& program, size_t stage, const ProductOp
   return times.by_blocks <= times.by_kernel;
 }
 
+// Whether a stage is a kernel of its own with plain loops.
+bool is_undecided(const Program& program, size_t s) {
+  return is_alone(program, s) && std::ranges::all_of(nest_of(program, s).loops, [](const Loop& l) {
+           return l.kind == LoopKind::Serial && l.step == 1;
+         });
+}
+
 // What a copy that copy_operand() has made is a copy of.
 TensorId tensor_of_copy(const Program& program, TensorId copy) {
   const size_t producer = operand_stage(program, copy);
@@ -256,13 +263,15 @@ bool may_be_computed_by_blocks(const Program& program, TensorId tensor, const St
   const LoweredGraph& graph = program.graph;
   const Stage& stage = graph.stages[producer];
   const std::vector<size_t>& readers = program.readers[tensor.value];
+  const auto reads_it = [&](ExprId read) { return graph.pool.read_tensor(read) == tensor; };
   return stage.kind == StageKind::Compute && stage.combiner.kind == CombinerKind::None &&
-         stage.results.size() == 1 && stage.domain.is_box() && !reads_by_data(graph, stage) &&
+         stage.results.size() == 1 && stage.domain.is_box() && is_undecided(program, producer) &&
+         (graph.pool.is(stage.bodies.front(), Op::Read) || !reads_by_data(graph, stage)) &&
          std::ranges::find(graph.outputs, tensor) == graph.outputs.end() && readers.size() == 1 &&
-         &graph.stages[readers.front()] == &reader;
+         &graph.stages[readers.front()] == &reader &&
+         std::ranges::count_if(reads_of(graph, reader), reads_it) == 1;
 }
 
-// The stage reads a copy of the operand, which is computed from what the operand is made of.
 OperandCopy copy_operand(Program program, TensorId result, bool left, const ProductTile& tiles) {
   const int64_t tile = left ? tiles.m : tiles.n;
   size_t stage = operand_stage(program, result);

@@ -12,8 +12,8 @@
 
 namespace adjit::sched {
 
-/// Whether blocks may compute a tensor where they copy it for `reader`, a stage that no other one
-/// shares it with: no sum, and found without data.
+/// Whether blocks may compute a tensor where they copy it for `reader`, which alone reads it, once:
+/// no sum, a kernel of its own that has no loops yet, and found without data unless it is a read.
 bool may_be_computed_by_blocks(const Program& program, TensorId tensor, const Stage& reader);
 
 struct OperandCopy {

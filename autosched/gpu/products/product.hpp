@@ -29,10 +29,7 @@ struct Product {
   ProductOperand left, right;   // read along m and not n, along n and not m; both along k
 };
 
-/// Whether most points of its box are a domain's, so that tiles, which go through all, pay.
-bool has_most_points(const Domain& domain);
-
-/// A stage in that form; nullopt for any other. It sums over one reduction axis, over most points
+/// A stage in that form; nullopt for any other. It sums over one reduction axis, over a good part
 /// of a box (a triangle of terms, say), a body that is the product of two reads, or of reads that
 /// are cast to the body's dtype (half types that are summed as float32). The indices of a read are
 /// axes of the stage, each by itself, once, in any order, under no predicate; the one of k may be L

@@ -19,6 +19,8 @@ namespace {
 constexpr double kLeastOfPart = 256;     // terms of a part of a split sum
 constexpr double kMostParts = 64;        // of a sum
 constexpr int64_t kOtherRegisters = 48;  // of a thread, beside its results and their operands
+// Of a thread that leaves out terms: with 128 results, or blocks of 256 threads, ptxas 13.0 spills.
+constexpr int64_t kMaskRegisters = 64;
 constexpr double kBlocksAtOnce = 2;  // of a multiprocessor, at least: one waits, another computes
 constexpr double kOtherInstructions = 0.06;  // of the multiply-adds: loads, addresses, loops
 // Cycles from one term to the next that a thread's loads of shared memory and a barrier take, where
@@ -51,6 +53,7 @@ struct Sizes {
   double batches = 1, m = 1, n = 1, k = 1, element_bytes = 4;  // of what is multiplied
   int64_t left_bytes = 4, right_bytes = 4, result_bytes = 4;   // of an element
   bool left_kept = false, right_kept = false;  // operands on their way in, in registers
+  bool masked = false;                         // some terms are left out
 };
 
 // Registers of a thread.
@@ -59,7 +62,8 @@ double registers_of(const ProductTile& tile, const Sizes& sizes) {
   const auto operands = static_cast<double>(tile.thread_m + tile.thread_n);
   const int64_t kept = tile.k * ((sizes.left_kept ? tile.m : 0) + (sizes.right_kept ? tile.n : 0));
   const double of_copies = static_cast<double>(kept) / static_cast<double>(tile.threads());
-  return (results + operands + of_copies) * sizes.element_bytes / 4 + kOtherRegisters;
+  const double other = static_cast<double>(kOtherRegisters + (sizes.masked ? kMaskRegisters : 0));
+  return (results + operands + of_copies) * sizes.element_bytes / 4 + other;
 }
 
 // Whether the emitter's kernels have registers for it (limit_threads in jit/emit/kernel_frame.hpp).
@@ -165,6 +169,7 @@ Sizes sizes_of(const Program& program, const Stage& stage, const Product& produc
   sizes.left_bytes = bytes(product.left.tensor);
   sizes.right_bytes = bytes(product.right.tensor);
   sizes.result_bytes = bytes(stage.results.front());
+  sizes.masked = !stage.domain.is_box();
   sizes.left_kept = waits_in_registers(program, stage, product.left, product.m);
   sizes.right_kept = waits_in_registers(program, stage, product.right, product.n);
   return sizes;

@@ -2,6 +2,7 @@
 #include "autosched/gpu/products/products.hpp"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -181,18 +182,15 @@ bool is_plain(const ExprPool& pool, const Stage& stage, const Operand& operand) 
 // Whether rows that zeros may stand for mention no other axes than the operand's.
 bool has_rows(const LoweredGraph& graph, const Stage& stage, const Operand& operand) {
   const Domain& domain = stage.domain;
-  const Domain conditions = conditions_of(graph, stage);
-  const auto inside = [&](const std::vector<Affine>& staying) {
-    return [&](const Affine& row) {
-      if (std::ranges::find(staying, row) != staying.end()) return false;
-      std::vector<bool> used(domain.rank(), false);
-      domain.mark_axes(row, used);
-      return std::ranges::equal(used, operand.axes,
-                                [](bool uses, bool moves) { return !uses || moves; });
-    };
+  if (domain.is_box() || !rows_follow_from_reads(graph, stage)) return false;
+  const auto inside = [&](const Affine& row) {
+    std::vector<bool> used(domain.rank(), false);
+    domain.mark_axes(row, used);
+    return std::ranges::equal(used, operand.axes,
+                              [](bool uses, bool moves) { return !uses || moves; });
   };
-  return std::ranges::any_of(domain.inequalities, inside(conditions.inequalities)) ||
-         std::ranges::any_of(domain.equalities, inside(conditions.equalities));
+  return std::ranges::any_of(domain.inequalities, inside) ||
+         std::ranges::any_of(domain.equalities, inside);
 }
 
 // Operands that are not plain become stages; then one that the rows are about, until none is left.
@@ -308,7 +306,7 @@ Program as_product(Rewriting rewriting, const Arrangement& arrangement) {
   return std::move(rewriting.program);
 }
 
-// Whether an operand is more than a read, so that a kernel of its own would store it.
+// Whether an operand is more than a read.
 bool is_computed(const ExprPool& pool, const Stage& stage, const Operand& operand) {
   if (operand.factors.size() > 1) return true;
   ExprId factor = factors_of(pool, stage.bodies.front()).factors[operand.factors.front()].expr;
@@ -316,24 +314,50 @@ bool is_computed(const ExprPool& pool, const Stage& stage, const Operand& operan
   return !pool.is(factor, Op::Read);
 }
 
-// Whether one of m and n is so short that an operand which had to be computed and stored would be
-// read for few multiply-adds (register_tile.hpp computes it where it is read).
+// Whether an operand has many values of few elements, as those of a kernel's pairs: what is read
+// for it has fewer than a half of its points.
+bool is_of_pairs(const LoweredGraph& graph, const Stage& stage, const Operand& operand) {
+  double points = 1, read = 0;
+  for (size_t a = 0; a < operand.axes.size(); ++a)
+    if (operand.axes[a]) points *= static_cast<double>(stage.domain.extents[a]);
+  const std::vector<diff::Factor> factors = factors_of(graph.pool, stage.bodies.front()).factors;
+  std::vector<ExprId> roots;
+  for (const size_t f : operand.factors) roots.push_back(factors[f].expr);
+  const std::vector<ExprId> nodes = reachable(graph.pool, roots);
+  for (const MemoryAccess& access : accesses_of(graph, stage).reads)
+    if (std::ranges::find(nodes, access.read) != nodes.end())
+      read += elements_touched(access, stage.domain);
+  return 2 * read < points;
+}
+
+// Whether one of m and n is so short that a kernel which computes values where it multiplies them
+// (register_tile.hpp) takes less than one whose blocks do so for shared memory: values of pairs,
+// and where tiles are too few for all multiprocessors.
 bool computes_for_few(const Rewriting& rewriting, const Arrangement& arrangement) {
   const LoweredGraph& graph = rewriting.program.graph;
   const Stage& stage = rewriting.contraction();
-  const auto points = [&](size_t first, size_t count) {
+  const auto points = [&](size_t first, size_t end) {
     double all = 1;
-    for (size_t p = first; p < first + count; ++p)
+    for (size_t p = first; p < end; ++p)
       all *= static_cast<double>(stage.domain.extents[arrangement.order[p]]);
     return all;
   };
   const size_t outputs = arrangement.order.size();
-  if (std::min(points(arrangement.m, arrangement.m_axes),
-               points(outputs - arrangement.n_axes, arrangement.n_axes)) >= kLeastResults)
-    return false;
-  const std::optional<Contraction> contraction = contraction_of(graph, stage);
-  return is_computed(graph.pool, stage, contraction->first) ||
-         is_computed(graph.pool, stage, contraction->second);
+  const double m = points(arrangement.m, arrangement.m + arrangement.m_axes),
+               n = points(outputs - arrangement.n_axes, outputs);
+  if (std::min(m, n) >= kLeastResults) return false;
+  const Contraction contraction = *contraction_of(graph, stage);
+  constexpr double kLeastTerms = 256;  // of a part of a sum that blocks share
+  const double tiles = points(0, outputs) / std::min(m, n) / kLeastBesideFew *
+                       std::max(1.0, terms_of(stage.domain) / kLeastTerms);
+  constexpr double kFew = 8;  // results of a thread, beside which those values take all registers
+  const auto* machine = std::get_if<GpuMachine>(&rewriting.program.target);
+  const bool few = std::min(m, n) < kFew || (machine && 2 * tiles < machine->multiprocessors);
+  return std::ranges::any_of(std::array{&contraction.first, &contraction.second},
+                             [&](const Operand* operand) {
+                               return is_of_pairs(graph, stage, *operand) ||
+                                      (few && is_computed(graph.pool, stage, *operand));
+                             });
 }
 
 // The program with a contraction as a product, if that is worth it.

@@ -50,7 +50,8 @@ TEST(Materialize, RowsThatBothFactorsNeedBoundTheOther) {
 TEST(Materialize, RowsOverOtherAxesStay) {
   const Graph graph = parse_graph(
       "def f(float(4, 5) x, float(5, 4) w) -> (y) {\n"
-      "  y(i, j) +=! x(i, k - i) * w(k, j) where i in 0:4, j in 0:4, k in 0:5, k >= i, j <= i\n}");
+      "  y(i, j) +=! x(i, k - i) * w(k - j, j)\n"
+      "    where i in 0:4, j in 0:4, k in 0:5, k >= i, k >= j\n}");
   const Program p = materialize(plain(graph), 0, Factors{0});
   EXPECT_EQ(p.graph.stages[1].domain.inequalities.size(), 1u);
   expect_faithful(p, graph);

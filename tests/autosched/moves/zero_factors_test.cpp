@@ -40,18 +40,17 @@ TEST(ZeroFactors, AMaximumOfNothingIsInfinite) {
 }
 
 // Zeros around an image may stand for its conditions, and not for those of a user.
-TEST(ZeroFactors, ConditionsAreRowsThatReadsDoNotImply) {
-  const Graph graph = parse_graph(
-      "def f(float(6, 6) x, float(3) w) -> (y) {\n"
-      "  y(i, j) +=! x(i, j + k - 1) * w(k)\n"
-      "    where i in 0:6, j in 0:6, k in 0:3, j + k >= 1, j + k <= 6, k <= i, i == j\n}");
-  const Stage& stage = graph.stages.front();
-  ASSERT_EQ(stage.domain.inequalities.size(), 3u);
-  const Domain conditions = conditions_of(graph, stage);
-  EXPECT_EQ(conditions.extents, stage.domain.extents);
-  ASSERT_EQ(conditions.inequalities.size(), 1u);
-  EXPECT_EQ(conditions.inequalities.front(), Affine::variable(0) - Affine::variable(2));
-  EXPECT_EQ(conditions.equalities.size(), 1u);
+TEST(ZeroFactors, RowsFollowFromReadsOrSayMore) {
+  const auto follow = [](const std::string& more) {
+    const Graph graph = parse_graph(
+        "def f(float(6, 6) x, float(3) w) -> (y) {\n  y(i, j) +=! x(i, j + k - 1) * w(k)\n"
+        "    where i in 0:6, j in 0:6, k in 0:3, j + k >= 1, j + k <= 6" +
+        more + "\n}");
+    return rows_follow_from_reads(graph, graph.stages.front());
+  };
+  EXPECT_TRUE(follow(""));
+  EXPECT_FALSE(follow(", k <= i"));
+  EXPECT_FALSE(follow(", i == j"));
 }
 
 }  // namespace

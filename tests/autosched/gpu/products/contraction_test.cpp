@@ -61,6 +61,13 @@ TEST(Contraction, ConditionsAreAboutAnyAxes) {
       << "20 of 120 points: tiles go through all";
 }
 
+// A condition excludes places that data names and that there may not be.
+TEST(Contraction, ConditionsLeaveWhatDataNamesAlone) {
+  const std::string inputs = "float(4, 6) a, float(6, 5) b, int64(6) q";
+  EXPECT_EQ(operands_in("y(i, j) +=! a(i, q(k)) * b(k, j)", inputs), "0:101 | 1:011");
+  EXPECT_EQ(operands_in("y(i, j) +=! a(i, q(k)) * b(k, j) where k <= i + 2", inputs), "none");
+}
+
 // "order m:m_axes n_axes", or "none".
 std::string arranged(const std::string& body, const std::string& inputs, bool reshapes = true) {
   const LoweredGraph graph(parse_graph("def f(" + inputs + ") -> (y) { " + body + " }"));

@@ -109,5 +109,30 @@ TEST(OperandCopy, OneReaderAloneMayComputeATensor) {
       << "the caller's";
 }
 
+// Found by an attack: what one operand was computed of was gone when the other was copied.
+TEST(OperandCopy, ATensorThatIsBothOperandsIsStored) {
+  for (const char* product : {"z(i, k) * z(j, k)", "z(k, i) * z(k, j)"}) {
+    const Program p =
+        looped(parse_graph("def f(float(40, 40) x) -> (c) {\n z(i, k) = exp(x(i, k))\n"
+                           " c(i, j) +=! " +
+                           std::string(product) + "\n}"));
+    EXPECT_EQ(p.kernels.size(), 2u);
+  }
+}
+
+// Found by an attack: the product lost its tiles.
+TEST(OperandCopy, WhatHasRowsOrTilesOfItsOwnIsStored) {
+  Program p = initial_program(parse_graph("def f(float(64, 40) x, float(40, 64) w) -> (c) {\n"
+                                          " s(i) +=! x(i, r)\n y(i, k) = x(i, k) / s(i)\n"
+                                          " c(i, j) +=! y(i, k) * w(k, j)\n}"),
+                              GpuMachine{});
+  const TensorId y = p.graph.stages[1].results[0];
+  EXPECT_TRUE(may_be_computed_by_blocks(p, y, p.graph.stages[2]));
+  const Program in_rows = compute_at(p, 0, 1, 1);
+  EXPECT_FALSE(may_be_computed_by_blocks(in_rows, y, in_rows.graph.stages[2]));
+  const Program looped = parallel(p, 1, 1);
+  EXPECT_FALSE(may_be_computed_by_blocks(looped, y, looped.graph.stages[2]));
+}
+
 }  // namespace
 }  // namespace adjit::sched

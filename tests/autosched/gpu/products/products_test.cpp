@@ -242,6 +242,25 @@ TEST(Products, TermsThatAUserExcludesStayOut) {
       << "of a band, tiles would compute mostly nothing";
 }
 
+// What is computed for few columns is computed where it is multiplied, if it is of pairs, or if
+// there are fewer tiles than multiprocessors.
+TEST(Products, OperandsThatAreComputedForFewColumns) {
+  const auto is_product = [](const std::string& value, int64_t rows, int64_t columns) {
+    const std::string n = std::to_string(rows), c = std::to_string(columns);
+    const Program p = products_made(
+        parse_graph("def f(float(" + n + ", 64) x, float(" + n + ") u, float(64) v, float(64, " +
+                    c + ") w) -> (y) { y(i, j) +=! " + value + " * w(k, j) }"));
+    return std::ranges::any_of(
+        p.graph.stages, [&](const Stage& stage) { return product_of(p.graph, stage).has_value(); });
+  };
+  EXPECT_TRUE(is_product("exp(x(i, k))", 65536, 12));
+  EXPECT_FALSE(is_product("exp(x(i, k))", 65536, 4));
+  EXPECT_FALSE(is_product("exp(x(i, k))", 4096, 12));
+  EXPECT_TRUE(is_product("x(i, k)", 4096, 12));
+  EXPECT_FALSE(is_product("exp(u(i) * v(k))", 65536, 12));
+  EXPECT_TRUE(is_product("exp(u(i) * v(k))", 65536, 32));
+}
+
 // A contraction that a move refuses stays as it is, the others become products.
 TEST(Products, EachIsAnAttempt) {
   const Graph graph = parse_graph(
