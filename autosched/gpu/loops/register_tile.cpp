@@ -156,6 +156,7 @@ class TileSearch {
     for (size_t a = 0; a < domain.rank(); ++a) {
       const int64_t now = shape.unrolled[a], extent = domain.extents[a];
       add([&](TileShape& s) { s.unrolled[a] = 2 * now; });
+      if (extent % 3 == 0) add([&](TileShape& s) { s.unrolled[a] = 3 * now; });
       if (now > 1) add([&](TileShape& s) { s.unrolled[a] = now / 2; });
       if (extent <= kShort) add([&](TileShape& s) { s.unrolled[a] = extent; });
       if (a < domain.output_rank || !cooperates_) continue;
