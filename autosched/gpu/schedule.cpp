@@ -14,6 +14,7 @@
 #include "autosched/gpu/fuse_epilogues.hpp"
 #include "autosched/gpu/fuse_rows.hpp"
 #include "autosched/gpu/invert_scatters.hpp"
+#include "autosched/gpu/join_sums.hpp"
 #include "autosched/gpu/kernel_loops.hpp"
 #include "autosched/gpu/pack_gathers.hpp"
 #include "autosched/gpu/products/products.hpp"
@@ -83,6 +84,10 @@ Program recompute_values(Program program, Context& context) {
     if (!again.empty()) program = inline_stages(std::move(program), again);
   }
   return program;
+}
+
+Program join_sums_of(Program program, Context& context) {
+  return split_for_joint_sums(std::move(program), context.machine);
 }
 
 Program fuse_siblings_of(Program program, Context& context) {
@@ -172,6 +177,7 @@ std::span<const GpuPass> pass_list() {
       {"inline parts", {}, true, inline_parts},
       {"inline", {}, true, inline_stages_of},
       {"recompute values", {}, true, recompute_values},
+      {"join sums", {}, true, join_sums_of},
       {"fuse siblings", {FuseSiblings}, true, fuse_siblings_of},
       {"rematerialize", {EagerOutputs, Rematerialize}, true, rematerialize_some},
       {"invert scatters", {Invert}, true, invert_scatters_of},
@@ -190,7 +196,7 @@ std::span<const GpuPass> pass_list() {
 
 // Of these, rewriting the graph for its own sake: what comes next depends on how much memory it
 // needs.
-std::span<const GpuPass> passes_before_rematerialization() { return pass_list().first(4); }
+std::span<const GpuPass> passes_before_rematerialization() { return pass_list().first(5); }
 
 Program run_passes(Program program, Context& context, std::span<const GpuPass> passes) {
   for (const GpuPass& pass : passes) {

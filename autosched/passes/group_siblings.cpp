@@ -5,6 +5,7 @@
 #include <map>
 
 #include "autosched/analysis/access.hpp"
+#include "autosched/analysis/moving_axes.hpp"
 #include "autosched/analysis/work.hpp"
 #include "autosched/moves/moves.hpp"
 #include "autosched/passes/inline_cheap.hpp"
@@ -34,8 +35,6 @@ bool independent(const Program& program, const std::vector<size_t>& producers,
   return true;
 }
 
-constexpr size_t kMostSums = 8;  // of a reduction: each needs accumulators of its own
-
 // Contractions want their registers for one tile.
 bool is_contraction(const LoweredGraph& graph, const Stage& stage) {
   if (!is_product_sum(graph, stage)) return false;
@@ -50,7 +49,20 @@ bool may_fuse(const LoweredGraph& graph, const Stage& stage) {
       !combines_each(stage.combiner))
     return false;
   if (stage.combiner.kind == CombinerKind::None) return stage.domain.is_box();
-  return stage.domain.reduction_rank() > 0 && !is_contraction(graph, stage);
+  return stage.domain.reduction_rank() > 0;
+}
+
+// Operations for each point of a domain: of values that change with all axes.
+double work_of_points(const ExprPool& pool, std::span<const ExprId> bodies, const Domain& domain) {
+  double work = 0;
+  for (const ExprId id : reachable(pool, bodies)) {
+    if (pool.is(id, Op::Read) || !is_float(pool.dtype(id))) continue;
+    const std::vector<bool> axes = moving_axes(pool, id, domain);
+    bool all = true;
+    for (size_t a = 0; a < axes.size(); ++a) all &= axes[a] || domain.extents[a] == 1;
+    if (all) work += operation_cost(pool, id);
+  }
+  return work;
 }
 
 // What two stages must have in common; their whole domains are compared afterwards.
@@ -79,7 +91,7 @@ void add_to(SiblingGroup& group, const Graph& graph, size_t s) {
 }
 
 // Whether one pass over all is better than two.
-bool worth_fusing(const Graph& graph, WorkMeter& meter, const SiblingGroup& before,
+bool worth_fusing(const LoweredGraph& graph, WorkMeter& meter, const SiblingGroup& before,
                   const Stage& stage) {
   if (graph.stages[before.stages.front()].domain != stage.domain) return false;
   const bool reduction = stage.combiner.kind != CombinerKind::None;
@@ -88,6 +100,9 @@ bool worth_fusing(const Graph& graph, WorkMeter& meter, const SiblingGroup& befo
   std::ranges::set_intersection(before.read, tensors_read(graph, stage),
                                 std::back_inserter(common));
   if (common.empty()) return false;
+  if (is_contraction(graph, stage) || is_contraction(graph, graph.stages[before.stages.front()])) {
+    if (!share_values(graph, before.bodies, stage.bodies, stage.domain)) return false;
+  }
   std::vector<ExprId> bodies = before.bodies;
   bodies.insert(bodies.end(), stage.bodies.begin(), stage.bodies.end());
   return meter(bodies).nodes <= kBodyLimit + 100;
@@ -136,6 +151,18 @@ class Siblings {
 };
 
 }  // namespace
+
+bool share_values(const LoweredGraph& graph, std::span<const ExprId> some,
+                  std::span<const ExprId> others, const Domain& domain) {
+  // Guesses: of an exponential, which is 14 operations, and of the work that is left.
+  constexpr double kLeastSaved = 8, kMuch = 0.8;
+  std::vector<ExprId> all(some.begin(), some.end());
+  all.insert(all.end(), others.begin(), others.end());
+  const double together = work_of_points(graph.pool, all, domain);
+  const double apart =
+      work_of_points(graph.pool, some, domain) + work_of_points(graph.pool, others, domain);
+  return apart - together >= kLeastSaved && together <= kMuch * apart;
+}
 
 Program fuse_sibling_groups(Program program, const StageSet& planned, Choices& choices) {
   Siblings siblings(planned, choices);

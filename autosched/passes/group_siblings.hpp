@@ -6,9 +6,19 @@
 
 namespace adjit::sched {
 
-/// Fuses stages without a combiner over equal boxes that read a tensor in common and do not depend
-/// on each other, while their bodies stay within the limit of one kernel. All nests must have plain
-/// loops; those that are `planned` already stay as they are.
+/// Sums of a reduction of one kernel, at most: each needs accumulators of its own.
+inline constexpr size_t kMostSums = 8;
+
+/// Whether sums over one domain save much of what they compute for each point (the exponentials of
+/// a kernel's pairs) where one kernel computes it for all.
+bool share_values(const LoweredGraph& graph, std::span<const ExprId> some,
+                  std::span<const ExprId> others, const Domain& domain);
+
+/// Fuses stages over equal domains that read a tensor in common and do not depend on each other,
+/// without a combiner or with one that combines each result by itself, while their bodies stay
+/// within the limit of one kernel; contractions, which want their registers for one tile, only for
+/// GPUs, and where they share_values(). All nests must have plain loops; those that are `planned`
+/// already stay as they are.
 Program fuse_sibling_groups(Program program, const StageSet& planned, Choices& choices);
 
 }  // namespace adjit::sched

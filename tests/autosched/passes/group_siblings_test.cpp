@@ -60,5 +60,33 @@ TEST(SiblingGroups, AreFusedAsAWhole) {
   expect_faithful(program, b.graph);
 }
 
+// Contractions are one pass where it computes for both what takes most of either's time.
+TEST(SiblingGroups, ContractionsShareWhatTheyComputeForEachPair) {
+  const auto kernels = [](const std::string& u, const std::string& v) {
+    const Graph graph = parse_graph(
+        "def f(float(60) x, float(50) y, float(60, 50) a, float(50) q, float(50) r) -> (u, v) {\n"
+        "  u(i) +=! " +
+        u + " * q(k)\n  v(i) +=! " + v + " * r(k)\n}");
+    Choices own;
+    const Program program = fuse_sibling_groups(plain(graph), {}, own);
+    expect_faithful(program, graph);
+    return program.kernels.size();
+  };
+  EXPECT_EQ(kernels("exp(x(i) * y(k))", "exp(x(i) * y(k))"), 1u);
+  EXPECT_EQ(kernels("exp(x(i) * y(k))", "exp(x(i) + y(k))"), 2u);
+  EXPECT_EQ(kernels("(exp(x(i)) * exp(y(k)))", "(exp(x(i)) * exp(y(k)))"), 2u)
+      << "what changes with one axis is computed once for the other";
+}
+
+// No value changes with all axes of a product of matrices.
+TEST(SiblingGroups, ProductsOfMatricesStayApart) {
+  const Graph graph = parse_graph(
+      "def f(float(1, 40, 50) s, float(1, 50, 32) v, float(1, 50, 32) w) -> (y, z) {\n"
+      "  y(b, i, c) +=! exp(s(b, i, k)) * v(b, k, c)\n"
+      "  z(b, i, c) +=! exp(s(b, i, k)) * w(b, k, c)\n}");
+  Choices own;
+  EXPECT_EQ(fuse_sibling_groups(plain(graph), {}, own).kernels.size(), 2u);
+}
+
 }  // namespace
 }  // namespace adjit::sched

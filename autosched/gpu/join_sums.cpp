@@ -1,0 +1,154 @@
+// autosched/gpu/join_sums.cpp -- which sums have pairs in common.
+#include "autosched/gpu/join_sums.hpp"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "autosched/decisions/choices.hpp"
+#include "autosched/gpu/cost/cost.hpp"
+#include "autosched/gpu/loops/thread_loops.hpp"
+#include "autosched/gpu/part_cost.hpp"
+#include "autosched/moves/moves.hpp"
+#include "autosched/passes/group_siblings.hpp"
+#include "autosched/program/graph_edit.hpp"
+#include "autosched/program/nests.hpp"
+#include "autosched/program/part_of_program.hpp"
+#include "runtime/process/cancellation.hpp"
+
+namespace adjit::sched {
+namespace {
+
+// A sum, its short output axis, if it has one, and its domain and bodies without that.
+struct Sum {
+  size_t stage = 0;
+  std::optional<size_t> axis;
+  Domain domain;
+  std::vector<ExprId> bodies;
+};
+
+// The last output axis, if it is as short as split_points() takes, and not the only one.
+std::optional<size_t> short_axis(const Domain& domain) {
+  const size_t last = domain.output_rank - 1;
+  if (domain.output_rank < 2 || domain.extents[last] > kLargestResidue) return std::nullopt;
+  return last;
+}
+
+Sum sum_of(LoweredGraph& graph, size_t s) {
+  const Stage& stage = graph.stages[s];
+  const std::optional<size_t> axis = short_axis(stage.domain);
+  Sum sum{s, axis, stage.domain, stage.bodies};
+  if (!axis) return sum;
+  const auto at = static_cast<std::ptrdiff_t>(*axis);
+  sum.domain.extents.erase(sum.domain.extents.begin() + at);
+  --sum.domain.output_rank;
+  sum.bodies.clear();
+  for (int64_t point = 0; point < stage.domain.extents[*axis]; ++point) {
+    std::vector<ExprId> now;
+    for (size_t a = 0; a < stage.domain.rank(); ++a)
+      now.push_back(a == *axis ? graph.pool.constant_int(point)
+                               : graph.pool.axis(a < *axis ? a : a - 1));
+    sum.bodies.push_back(body_at(graph.pool, stage.bodies.front(), now, {}));
+  }
+  return sum;
+}
+
+// What sums have in common that may share a kernel.
+using Key = std::vector<int64_t>;
+Key key_of(const Sum& sum) {
+  Key key = sum.domain.extents;
+  key.push_back(static_cast<int64_t>(sum.domain.output_rank));
+  return key;
+}
+
+bool may_join(const Program& program, size_t s) {
+  const Stage& stage = program.graph.stages[s];
+  return stage.kind == StageKind::Compute && stage.combiner.kind == CombinerKind::Sum &&
+         stage.results.size() == 1 && stage.domain.output_rank > 0 &&
+         stage.domain.reduction_rank() > 0 && stage.domain.is_box() &&
+         !running_of(program.graph, stage) && is_contraction(program.graph, stage) &&
+         is_alone(program, s);
+}
+
+// Sums over one domain whose values have much in common, as many as share a kernel.
+struct Group {
+  std::vector<Sum> sums;
+  std::vector<ExprId> bodies;
+
+  bool is_split() const {
+    return sums.size() > 1 &&
+           std::ranges::any_of(sums, [](const Sum& sum) { return sum.axis.has_value(); });
+  }
+  void add(Sum sum) {
+    bodies.insert(bodies.end(), sum.bodies.begin(), sum.bodies.end());
+    sums.push_back(std::move(sum));
+  }
+  bool takes(const LoweredGraph& graph, const Sum& sum) const {
+    return bodies.size() + sum.bodies.size() <= kMostSums &&
+           share_values(graph, bodies, sum.bodies, sum.domain);
+  }
+};
+
+// By the order of their first ones.
+std::vector<Group> groups_of(Program& program) {
+  std::vector<Group> groups;
+  std::map<Key, std::vector<size_t>> of_key;
+  for (size_t s = 0; s < program.graph.stages.size(); ++s) {
+    if (!may_join(program, s)) continue;
+    Sum sum = sum_of(program.graph, s);
+    std::vector<size_t>& open = of_key[key_of(sum)];
+    const auto taking =
+        std::ranges::find_if(open, [&](size_t g) { return groups[g].takes(program.graph, sum); });
+    if (taking == open.end()) {
+      open.push_back(groups.size());
+      groups.emplace_back().add(std::move(sum));
+    } else {
+      groups[*taking].add(std::move(sum));
+    }
+  }
+  std::erase_if(groups, [](const Group& group) { return !group.is_split(); });
+  return groups;
+}
+
+// The sums of a group, by the stages that they are, apart: from the last one on, since stages come
+// in in front of each.
+Program split(Program program, std::span<const Sum> sums, std::span<const size_t> stages) {
+  for (size_t k = sums.size(); k-- > 0;)
+    if (sums[k].axis) program = split_points(std::move(program), stages[k], *sums[k].axis);
+  return program;
+}
+
+bool is_faster_joined(const Program& program, const Group& group, const GpuMachine& machine) {
+  constexpr double kClearly = 0.95;  // a guess
+  check_cancelled();
+  std::vector<size_t> stages, numbers;
+  for (const Sum& sum : group.sums) {
+    numbers.push_back(stages.size());
+    stages.push_back(sum.stage);
+  }
+  const Program part = part_of(program, stages);
+  Choices unasked;
+  Program joined = fuse_sibling_groups(split(part, group.sums, numbers), {}, unasked);
+  const bool from_memory = leaves_l2(program, machine);
+  return microseconds_of_part(std::move(joined), machine, from_memory) <
+         kClearly * microseconds_of_part(part, machine, from_memory);
+}
+
+}  // namespace
+
+Program split_for_joint_sums(Program program, const GpuMachine& machine) {
+  const std::vector<Group> groups = groups_of(program);
+  std::vector<std::pair<size_t, size_t>> found;  // stages and their axes
+  for (const Group& group : groups) {
+    if (!is_faster_joined(program, group, machine)) continue;
+    for (const Sum& sum : group.sums)
+      if (sum.axis) found.emplace_back(sum.stage, *sum.axis);
+  }
+  std::ranges::sort(found, std::ranges::greater{});
+  for (const auto& [stage, axis] : found) program = split_points(std::move(program), stage, axis);
+  return program;
+}
+
+}  // namespace adjit::sched
