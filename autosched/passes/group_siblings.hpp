@@ -16,9 +16,9 @@ bool share_values(const LoweredGraph& graph, std::span<const ExprId> some,
 
 /// Fuses stages over equal domains that read a tensor in common and do not depend on each other,
 /// without a combiner or with one that combines each result by itself, while their bodies stay
-/// within the limit of one kernel; contractions, which want their registers for one tile, only for
-/// GPUs, and where they share_values(). All nests must have plain loops; those that are `planned`
-/// already stay as they are.
+/// within the limit of one kernel; contractions, which want their registers for one tile, where
+/// they share_values(). All nests must have plain loops; those that are `planned` already stay as
+/// they are.
 Program fuse_sibling_groups(Program program, const StageSet& planned, Choices& choices);
 
 }  // namespace adjit::sched
