@@ -70,7 +70,28 @@ class BodyAnalysis {
     node.in_bounds = forms_.in_bounds(read, shape_.graph->info(tensor).shape);
     // A read in bounds that is equal in all lanes is loaded whatever lanes are active.
     node.dependence.masked |= !node.in_bounds || node.dependence.lanes;
-    shape_.reads_anywhere &= node.in_bounds && places_[tensor].origin.empty();
+    const TensorPlace& place = places_[tensor];
+    shape_.reads_anywhere &=
+        node.in_bounds && (place.origin.empty() || is_in_shared_memory(read, place));
+  }
+
+  // Whether a read finds an element of what a block shares wherever the nest's own loops are.
+  bool is_in_shared_memory(ExprId read, const TensorPlace& place) {
+    const NestShape& nest = *shape_.nest;
+    const std::span<const ExprId> index = pool_.read_index(read);
+    Affine element(0);
+    for (size_t d = 0; d < index.size(); ++d) {
+      const std::optional<Affine>& form = forms_.form(index[d]);
+      if (!form || form->size() > nest.axes.size()) return false;  // it divides
+      element += (substitute(*form, nest.axes) - place.origin[d]) * place.strides[d];
+    }
+    Interval range{element.constant(), element.constant()};
+    for (const Loop& loop : nest.nest->loops) {
+      const int64_t reach = element.coefficient(loop.variable) * loop.step * (loop.trips - 1);
+      (reach < 0 ? range.lo : range.hi) += reach;
+      element.set_coefficient(loop.variable, 0);
+    }
+    return element.is_constant() && range.lo >= 0 && range.hi < place.shared_elements;
   }
 
   void find_making(ExprId id) {

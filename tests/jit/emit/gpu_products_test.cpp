@@ -121,6 +121,18 @@ TEST(GpuProducts, ATriangleIsPredicated) {
       << "shared memory is read whether a term is one or not";
 }
 
+// What is added up for results that are none is dropped when they are stored.
+TEST(GpuProducts, ATriangleOfResultsIsNotPredicated) {
+  const Graph graph = parse_graph(
+      "def f(float(512, 32) a, float(32, 32) b) -> (y) {\n"
+      "  y(i, j) +=! a(i, k) * b(k, j) where i in 0:512, j in 0:32, k in 0:32, j <= i\n}");
+  const Program p = default_schedule(graph, GpuMachine());
+  ASSERT_NE(p.moves_json.find("\"pipeline\""), std::string::npos);
+  const std::string ptx = EmulatedProgram(p).ptx();
+  EXPECT_NE(ptx.find("\tfma.rn.f32"), std::string::npos);
+  EXPECT_EQ(ptx.find("inline asm"), std::string::npos);
+}
+
 TEST(GpuProducts, RandomContractionsByDefault) {
   if (!kEmulates) GTEST_SKIP() << "there is no emulator";
   int in_tiles = 0;
