@@ -3,20 +3,15 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <numeric>
 #include <tuple>
 #include <utility>
 #include <vector>
 
-#include "autosched/gpu/loops/vector_lanes.hpp"
+#include "autosched/gpu/products/operand_copy.hpp"
 #include "autosched/moves/moves.hpp"
 #include "autosched/program/graph_edit.hpp"
 #include "autosched/program/nests.hpp"
-#include "autosched/program/required_region.hpp"
-#include "autosched/program/shared_memory.hpp"
-#include "runtime/expr/integer.hpp"
-#include "runtime/graph/index_map.hpp"
 
 namespace adjit::sched {
 namespace {

@@ -75,14 +75,19 @@ TEST(SplitReductions, ContractionsArePartsOfTiles) {
   EXPECT_EQ(split(shortest_path(8192), kMiddle), "16 16 8192 ") << "results are tiles enough";
 }
 
-// Tiles of nine taps leave few threads: there are twice as many parts as multiprocessors ask for.
+// Multiprocessors ask for four parts of either; tiles of three times three taps are faster in half
+// as many, those of five times five, which leave few threads, in twice as many.
 TEST(SplitReductions, PartsOfTilesAreAsManyAsAreFastest) {
-  const Graph graph = parse_graph(
-      "def f(float(64, 256, 56, 56) x, float(64, 256, 56, 56) g) -> (w) {\n"
-      "  w(c, p, q) +=! g(n, c, i, j) * x(n, c, i + p - 1, j + q - 1) where p in 0:3, q in 0:3,\n"
-      "    i + p >= 1, i + p <= 56, j + q >= 1, j + q <= 56\n}");
-  const Program p = split_long_reductions(initial_program(graph, kGpu), kGpu);
-  EXPECT_EQ(p.graph.stages.front().domain.extents.front(), 4);
+  const auto parts = [](const std::string& taps) {
+    const Graph graph = parse_graph(
+        "def f(float(64, 256, 56, 56) x, float(64, 256, 56, 56) g) -> (w) {\n"
+        "  w(c, p, q) +=! g(n, c, i, j) * x(n, c, i + p - 1, j + q - 1) where p in 0:" +
+        taps + ",\n    q in 0:" + taps + ", i + p >= 1, i + p <= 56, j + q >= 1, j + q <= 56\n}");
+    const Program p = split_long_reductions(initial_program(graph, kGpu), kGpu);
+    return p.graph.stages.front().domain.extents.front();
+  };
+  EXPECT_EQ(parts("3"), 2);
+  EXPECT_EQ(parts("5"), 8);
 }
 
 TEST(SplitReductions, ShortOnesAreLeft) {
