@@ -11,6 +11,7 @@
 #include "jit/emit/shape/contributions.hpp"
 #include "jit/emit/shape/tile_versions.hpp"
 #include "jit/emit/tile/accumulators.hpp"
+#include "jit/emit/tile/added_terms.hpp"
 #include "jit/emit/tile/bfloat16_pairs.hpp"
 #include "jit/emit/tile/nest_context.hpp"
 
@@ -48,12 +49,6 @@ class ReductionEmitter {
   void add(const Contribution& one, Tile& tile, const Version& version,
            const Constraints& constraints);
   void add(const Contribution& one, Tile& tile, const Constraints& asked);
-  llvm::Value* value_of(ExprId id, const Point& point);
-  Partial combined(const Partial& accumulator, const Point& point, const Emitted& keep);
-  bool is_summed_product(ExprId body) const;
-  Partial with_products(const Partial& accumulator, const Point& point);
-  bool adds_where() const;
-  Partial added_where(const Partial& accumulator, const Point& point, llvm::Value* mask);
 
   NestContext& nest_;
   const NestShape& shape_;
@@ -61,6 +56,7 @@ class ReductionEmitter {
   KernelContext& kernel_;
   AccumulatorEmitter& accumulators_;
   BFloat16PairEmitter pairs_;
+  TermAdder add_term_;
 };
 
 }  // namespace adjit::emit
