@@ -17,6 +17,7 @@
 #include "autosched/gpu/join_sums.hpp"
 #include "autosched/gpu/kernel_loops.hpp"
 #include "autosched/gpu/pack_gathers.hpp"
+#include "autosched/gpu/products/contraction.hpp"
 #include "autosched/gpu/products/products.hpp"
 #include "autosched/gpu/split_prefixes.hpp"
 #include "autosched/gpu/split_reductions.hpp"
@@ -66,14 +67,26 @@ Program inline_stages_of(Program program, Context&) {
   return inline_cheap_stages(std::move(program));
 }
 
+// Sums of products with few rows or columns, which each by itself gets tiles for.
+StageSet thin_products(const Program& program) {
+  StageSet found;
+  for (const Stage& stage : program.graph.stages)
+    if (is_thin_product(program.graph, stage)) found.insert(stage_key(stage));
+  return found;
+}
+
+Program fused_siblings(Program program, Choices& choices) {
+  const StageSet apart = thin_products(program);
+  return fuse_sibling_groups(std::move(program), apart, choices);
+}
+
 // What is fused by default tells which values would go through memory.
 Program recompute_values(Program program, Context& context) {
   if (!has_large_values(program, context.machine)) return program;
   using Values = std::vector<size_t>(const Program&, const GpuMachine&);
   for (Values* values : {&values_worth_recomputing, &values_faster_recomputed}) {
     Choices usual;
-    const Program fused =
-        fuse_rows(fuse_sibling_groups(program, {}, usual), context.machine, usual);
+    const Program fused = fuse_rows(fused_siblings(program, usual), context.machine, usual);
     std::vector<std::string> names;
     for (const size_t s : values(fused, context.machine))
       names.push_back(stage_name(fused.graph, fused.graph.stages[s]));
@@ -91,7 +104,7 @@ Program join_sums_of(Program program, Context& context) {
 }
 
 Program fuse_siblings_of(Program program, Context& context) {
-  return fuse_sibling_groups(std::move(program), {}, context.choices);
+  return fused_siblings(std::move(program), context.choices);
 }
 
 Program rematerialize_some(Program program, Context& context) {

@@ -52,7 +52,7 @@ double evaluations_by(const LoweredGraph& graph, const Stage& user, TensorId id)
     });
   });
   const double terms = terms_of_value(user.domain, *contraction, first);
-  // Sums with fewer become siblings of each other, not products (group_siblings.hpp).
+  // Beside fewer, computing the values takes longer than their products (a guess).
   constexpr double kLeastTerms = 8;
   return terms < kLeastTerms ? all : all / terms;
 }

@@ -201,4 +201,13 @@ std::optional<Arrangement> arrangement_of(const LoweredGraph& graph, const Stage
   return best;
 }
 
+bool is_thin_product(const LoweredGraph& graph, const Stage& stage) {
+  constexpr double kFewest = 4, kMost = 8;  // guesses
+  const std::optional<Contraction> contraction = contraction_of(graph, stage);
+  if (!contraction || !arrangement_of(graph, stage, *contraction, true)) return false;
+  const double terms = std::min(terms_of_value(stage.domain, *contraction, true),
+                                terms_of_value(stage.domain, *contraction, false));
+  return kFewest <= terms && terms < kMost;
+}
+
 }  // namespace adjit::sched

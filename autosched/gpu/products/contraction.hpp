@@ -35,6 +35,11 @@ std::optional<Contraction> contraction_of(const LoweredGraph& graph, const Stage
 /// most.
 double terms_of_value(const Domain& domain, const Contraction& contraction, bool first);
 
+/// Whether a stage may be a product of few rows or columns that is faster by itself than as a
+/// sibling of others: of less than four the values of the other operand take the time, from eight on
+/// siblings leave it apart anyway (multiplies_pairs).
+bool is_thin_product(const LoweredGraph& graph, const Stage& stage);
+
 /// The output axes as a product's: `order[p]` is the p-th; n is the last `n_axes` of them, m the
 /// `m_axes` from the p-th on, p = `m`. All others are batches.
 struct Arrangement {

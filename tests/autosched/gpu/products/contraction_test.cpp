@@ -114,6 +114,16 @@ TEST(Arrangement, BatchesGoToTheFront) {
       << "one may stand between";
 }
 
+TEST(Contraction, ThinOnesHaveFewColumns) {
+  const auto is_thin = [](const std::string& columns) {
+    const LoweredGraph graph(parse_graph("def f(float(4096, 64) a, float(64, " + columns +
+                                         ") b) -> (y) { y(i, j) +=! a(i, k) * b(k, j) }"));
+    return is_thin_product(graph, graph.stages.front());
+  };
+  for (const char* few : {"4", "6", "7"}) EXPECT_TRUE(is_thin(few)) << few;
+  for (const char* other : {"1", "3", "8", "64"}) EXPECT_FALSE(is_thin(other)) << other;
+}
+
 TEST(Arrangement, ShortSidesAreNoProducts) {
   const auto product = [](const std::string& m, const std::string& n, const std::string& k) {
     return arranged("y(i, j) +=! a(i, k) * b(k, j)",
