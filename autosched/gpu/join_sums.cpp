@@ -2,17 +2,19 @@
 #include "autosched/gpu/join_sums.hpp"
 
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "autosched/analysis/work.hpp"
 #include "autosched/decisions/choices.hpp"
 #include "autosched/gpu/cost/cost.hpp"
-#include "autosched/gpu/loops/thread_loops.hpp"
 #include "autosched/gpu/part_cost.hpp"
 #include "autosched/moves/moves.hpp"
 #include "autosched/passes/group_siblings.hpp"
+#include "autosched/passes/inline_cheap.hpp"
 #include "autosched/program/graph_edit.hpp"
 #include "autosched/program/nests.hpp"
 #include "autosched/program/part_of_program.hpp"
@@ -68,11 +70,12 @@ bool may_join(const Program& program, size_t s) {
   return stage.kind == StageKind::Compute && stage.combiner.kind == CombinerKind::Sum &&
          stage.results.size() == 1 && stage.domain.output_rank > 0 &&
          stage.domain.reduction_rank() > 0 && stage.domain.is_box() &&
-         !running_of(program.graph, stage) && is_contraction(program.graph, stage) &&
-         is_alone(program, s);
+         !running_of(program.graph, stage) && multiplies_pairs(program.graph, stage) &&
+         is_alone(program, s) && WorkMeter(program.graph.pool)(stage.bodies).nodes <= kBodyLimit;
 }
 
-// Sums over one domain whose values have much in common, as many as share a kernel.
+// Sums over one domain whose values have much in common, of at most as many results as one kernel
+// computes.
 struct Group {
   std::vector<Sum> sums;
   std::vector<ExprId> bodies;
@@ -94,11 +97,11 @@ struct Group {
 // By the order of their first ones.
 std::vector<Group> groups_of(Program& program) {
   std::vector<Group> groups;
-  std::map<Key, std::vector<size_t>> of_key;
+  std::map<Key, std::deque<size_t>> of_key;  // the latest one first
   for (size_t s = 0; s < program.graph.stages.size(); ++s) {
     if (!may_join(program, s)) continue;
     Sum sum = sum_of(program.graph, s);
-    std::vector<size_t>& open = of_key[key_of(sum)];
+    std::deque<size_t>& open = of_key[key_of(sum)];
     const auto taking =
         std::ranges::find_if(open, [&](size_t g) { return groups[g].takes(program.graph, sum); });
     if (taking == open.end()) {
@@ -129,11 +132,13 @@ bool is_faster_joined(const Program& program, const Group& group, const GpuMachi
     stages.push_back(sum.stage);
   }
   const Program part = part_of(program, stages);
-  Choices unasked;
-  Program joined = fuse_sibling_groups(split(part, group.sums, numbers), {}, unasked);
   const bool from_memory = leaves_l2(program, machine);
-  return microseconds_of_part(std::move(joined), machine, from_memory) <
-         kClearly * microseconds_of_part(part, machine, from_memory);
+  const auto microseconds = [&](Program p) {
+    Choices unasked;
+    return microseconds_of_part(fuse_sibling_groups(std::move(p), {}, unasked), machine,
+                                from_memory);
+  };
+  return microseconds(split(part, group.sums, numbers)) < kClearly * microseconds(part);
 }
 
 }  // namespace

@@ -11,9 +11,9 @@
 
 namespace adjit::sched {
 
-/// Computes the points of short axes of sums by stages of their own (split_points) where these can
-/// share a kernel that is predicted to take clearly less. The group is fused with other siblings.
-/// Before anything is attached, or has loops.
+/// Computes the points of short axes of sums by stages of their own (split_points), where one
+/// kernel for these is predicted to take clearly less than kernels of the sums as they are. The
+/// pass that fuses siblings makes it one. Before anything is attached, or has loops.
 Program split_for_joint_sums(Program program, const GpuMachine& machine);
 
 }  // namespace adjit::sched

@@ -2,10 +2,11 @@
 #include "autosched/passes/group_siblings.hpp"
 
 #include <algorithm>
+#include <list>
 #include <map>
+#include <unordered_map>
 
 #include "autosched/analysis/access.hpp"
-#include "autosched/analysis/moving_axes.hpp"
 #include "autosched/analysis/work.hpp"
 #include "autosched/moves/moves.hpp"
 #include "autosched/passes/inline_cheap.hpp"
@@ -35,15 +36,6 @@ bool independent(const Program& program, const std::vector<size_t>& producers,
   return true;
 }
 
-// Contractions want their registers for one tile.
-bool is_contraction(const LoweredGraph& graph, const Stage& stage) {
-  if (!is_product_sum(graph, stage)) return false;
-  const Accesses accesses = accesses_of(graph, stage);
-  return std::ranges::all_of(accesses.reads, [&](const MemoryAccess& access) {
-    return box_points(stage.domain) >= 8 * elements_touched(access, stage.domain);
-  });
-}
-
 bool may_fuse(const LoweredGraph& graph, const Stage& stage) {
   if (stage.kind != StageKind::Compute || running_of(graph, stage) ||
       !combines_each(stage.combiner))
@@ -54,13 +46,20 @@ bool may_fuse(const LoweredGraph& graph, const Stage& stage) {
 
 // Operations for each point of a domain: of values that change with all axes.
 double work_of_points(const ExprPool& pool, std::span<const ExprId> bodies, const Domain& domain) {
+  const auto bit = [](size_t axis) { return uint64_t{1} << std::min<size_t>(axis, 63); };
+  uint64_t whole = 0;
+  for (size_t a = 0; a < domain.rank(); ++a)
+    if (domain.extents[a] > 1) whole |= bit(a);
+  std::vector<ExprId> values = reachable(pool, bodies);
+  std::ranges::sort(values);  // operands before what is made of them
+  std::unordered_map<uint32_t, uint64_t> axes;
   double work = 0;
-  for (const ExprId id : reachable(pool, bodies)) {
-    if (pool.is(id, Op::Read) || !is_float(pool.dtype(id))) continue;
-    const std::vector<bool> axes = moving_axes(pool, id, domain);
-    bool all = true;
-    for (size_t a = 0; a < axes.size(); ++a) all &= axes[a] || domain.extents[a] == 1;
-    if (all) work += operation_cost(pool, id);
+  for (const ExprId id : values) {
+    uint64_t mine = pool.is(id, Op::Axis) ? bit(pool.axis_number(id)) : 0;
+    for (const ExprId operand : pool.operands(id)) mine |= axes[operand.value];
+    axes[id.value] = mine;
+    if (!pool.is(id, Op::Read) && is_float(pool.dtype(id)) && (mine & whole) == whole)
+      work += operation_cost(pool, id);
   }
   return work;
 }
@@ -78,9 +77,10 @@ struct SiblingGroup {
   std::vector<size_t> stages;
   std::vector<TensorId> read;
   std::vector<ExprId> bodies;
+  bool multiplies = false;  // pairs: one of them
 };
 
-void add_to(SiblingGroup& group, const Graph& graph, size_t s) {
+void add_to(SiblingGroup& group, const LoweredGraph& graph, size_t s) {
   const Stage& stage = graph.stages[s];
   const std::vector<TensorId> read = tensors_read(graph, stage);
   std::vector<TensorId> all;
@@ -88,6 +88,7 @@ void add_to(SiblingGroup& group, const Graph& graph, size_t s) {
   group.read = std::move(all);
   group.bodies.insert(group.bodies.end(), stage.bodies.begin(), stage.bodies.end());
   group.stages.push_back(s);
+  group.multiplies |= multiplies_pairs(graph, stage);
 }
 
 // Whether one pass over all is better than two.
@@ -100,12 +101,11 @@ bool worth_fusing(const LoweredGraph& graph, WorkMeter& meter, const SiblingGrou
   std::ranges::set_intersection(before.read, tensors_read(graph, stage),
                                 std::back_inserter(common));
   if (common.empty()) return false;
-  if (is_contraction(graph, stage) || is_contraction(graph, graph.stages[before.stages.front()])) {
-    if (!share_values(graph, before.bodies, stage.bodies, stage.domain)) return false;
-  }
   std::vector<ExprId> bodies = before.bodies;
   bodies.insert(bodies.end(), stage.bodies.begin(), stage.bodies.end());
-  return meter(bodies).nodes <= kBodyLimit + 100;
+  if (meter(bodies).nodes > kBodyLimit + 100) return false;
+  return !(before.multiplies || multiplies_pairs(graph, stage)) ||
+         share_values(graph, before.bodies, stage.bodies, stage.domain);
 }
 
 // Finds groups one after the other. Each as a whole, since a fusion takes time for the whole
@@ -119,20 +119,25 @@ class Siblings {
     const LoweredGraph& graph = program.graph;
     const std::vector<size_t> producers = defining_stages(graph);
     WorkMeter meter(graph.pool);
-    std::map<std::vector<int64_t>, SiblingGroup> open;  // the latest of its key
+    std::map<std::vector<int64_t>, std::list<SiblingGroup>> open;  // by key, the latest one first
     const SiblingGroup* found = nullptr;
     for (size_t s = 0; s < graph.stages.size(); ++s) {
       const Stage& stage = graph.stages[s];
       if (!may_fuse(graph, stage) || planned_.contains(stage_key(stage))) continue;
-      SiblingGroup& group = open[key_of(stage)];
-      if (!group.stages.empty() && (!found || found == &group) &&
-          joins(program, producers, meter, group, s)) {
-        found = &group;
-      } else {
-        if (found == &group) break;
-        group = {};
+      std::list<SiblingGroup>& groups = open[key_of(stage)];
+      const auto joined = std::ranges::find_if(groups, [&](const SiblingGroup& group) {
+        return (!found || found == &group) && joins(program, producers, meter, group, s);
+      });
+      if (joined != groups.end()) {
+        found = &*joined;
+        add_to(*joined, graph, s);
+        continue;
       }
-      add_to(group, graph, s);
+      // Sums of other pairs may stand between those of one.
+      const size_t most = multiplies_pairs(graph, stage) ? kOpenGroups : 1;
+      while (groups.size() >= most && &groups.back() != found) groups.pop_back();
+      if (groups.size() >= most) break;
+      add_to(groups.emplace_front(), graph, s);
     }
     return found ? found->stages : std::vector<size_t>{};
   }
@@ -151,6 +156,18 @@ class Siblings {
 };
 
 }  // namespace
+
+bool multiplies_pairs(const LoweredGraph& graph, const Stage& stage) {
+  if (stage.combiner.kind != CombinerKind::Sum ||
+      std::ranges::none_of(stage.bodies, [&](ExprId body) {
+        return graph.pool.is(body, Op::Mul) && is_float(graph.pool.dtype(body));
+      }))
+    return false;
+  const Accesses accesses = accesses_of(graph, stage);
+  return std::ranges::all_of(accesses.reads, [&](const MemoryAccess& access) {
+    return box_points(stage.domain) >= 8 * elements_touched(access, stage.domain);
+  });
+}
 
 bool share_values(const LoweredGraph& graph, std::span<const ExprId> some,
                   std::span<const ExprId> others, const Domain& domain) {

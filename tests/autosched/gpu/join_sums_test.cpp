@@ -61,6 +61,17 @@ TEST(JoinSums, ProductsHaveNothingInCommonButWhatTheyRead) {
             "1 1 ");
 }
 
+// Sums of what is no product (a mask, here) are siblings as they are.
+TEST(JoinSums, WhatIsFusedAnywayIsNotTakenApart) {
+  const auto masked = [](const std::string& axes) {
+    return "select(x(i, 0) < y(k, 0), exp(x(i, 1) * y(k, 1)) * v(k, " + axes + "), 0.0)";
+  };
+  const Graph graph = parse_graph(
+      "def f(float(2000, 4) x, float(2000, 4) y, float(2000, 4) v) -> (u, s) {\n  u(i, c) +=! " +
+      masked("c") + " where c in 0:2\n  s(i, d) +=! " + masked("d + 2") + " where d in 0:2\n}");
+  EXPECT_EQ(sums_in(joined(graph, kGpu)), "2 ");
+}
+
 // Where launches take what is saved.
 TEST(JoinSums, FewPairsStayApart) {
   EXPECT_EQ(sums_in(joined(kernel_sums(64, 4, "i, d"), kGpu)), "1 1 ");

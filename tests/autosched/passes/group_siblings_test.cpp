@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
 #include "runtime/graph/parse/text_module.hpp"
 #include "runtime/process/json.hpp"
 #include "tests/autosched/programs.hpp"
@@ -86,6 +89,28 @@ TEST(SiblingGroups, ProductsOfMatricesStayApart) {
       "  z(b, i, c) +=! exp(s(b, i, k)) * w(b, k, c)\n}");
   Choices own;
   EXPECT_EQ(fuse_sibling_groups(plain(graph), {}, own).kernels.size(), 2u);
+}
+
+// In whatever order they are asked for; and sums of other pairs stay apart from those of two.
+TEST(SiblingGroups, SumsOfOtherPairsMayStandBetween) {
+  const auto kernels = [](const std::vector<std::string>& values) {
+    std::string body, outputs;
+    for (size_t k = 0; k < values.size(); ++k) {
+      const std::string name = "s" + std::to_string(k);
+      outputs += (k > 0 ? ", " : "") + name;
+      body += "  " + name + "(i) +=! " + values[k] + "(x(i) * y(k)) * q(k, " + std::to_string(k) +
+              ")\n";
+    }
+    const Graph graph = parse_graph("def f(float(60) x, float(50) y, float(50, 6) q) -> (" +
+                                    outputs + ") {\n" + body + "}");
+    Choices own;
+    const Program program = fuse_sibling_groups(plain(graph), {}, own);
+    expect_faithful(program, graph);
+    return program.kernels.size();
+  };
+  EXPECT_EQ(kernels({"exp", "exp", "tanh", "tanh"}), 2u);
+  EXPECT_EQ(kernels({"exp", "tanh", "exp", "tanh"}), 2u);
+  EXPECT_EQ(kernels({"exp", "tanh", "sin", "exp", "tanh", "sin"}), 3u);
 }
 
 }  // namespace
