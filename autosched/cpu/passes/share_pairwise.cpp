@@ -381,7 +381,7 @@ class PairSharer {
     const TileProblem problem{program_.graph,          planned, accesses, extents,
                               cpu_of(program_.target), 0,       false};
     if (planned.combiner.kind == CombinerKind::None) {
-      // Copies of a body with functions come in turn (jit/emit/tile/interleave.hpp).
+      // Copies of a body with functions come in turn (jit/emit/ir/interleave.hpp).
       if (TileChoice best = choose_pointwise_tile(problem); best.vector_axis == lanes_axis)
         plan.tile.factors = std::move(best.factors);
     } else {

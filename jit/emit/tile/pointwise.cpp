@@ -4,9 +4,9 @@
 
 #include <vector>
 
+#include "jit/emit/ir/interleave.hpp"
 #include "jit/emit/operations/memory_types.hpp"
 #include "jit/emit/shape/tile_versions.hpp"
-#include "jit/emit/tile/interleave.hpp"
 
 namespace adjit::emit {
 namespace {

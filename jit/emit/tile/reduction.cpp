@@ -6,7 +6,7 @@
 #include <set>
 
 #include "autosched/program/nests.hpp"
-#include "jit/emit/tile/interleave.hpp"
+#include "jit/emit/ir/interleave.hpp"
 
 namespace adjit::emit {
 

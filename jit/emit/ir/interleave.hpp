@@ -1,4 +1,4 @@
-// jit/emit/tile/interleave.hpp -- instances of a body in turn.
+// jit/emit/ir/interleave.hpp -- instances of a body in turn.
 //
 // A body with functions is one long chain: by the latencies of its instructions, the gradient of a
 // few functions takes some 200 cycles from its loads to its store. Processors look a hundred or two

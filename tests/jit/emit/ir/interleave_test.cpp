@@ -1,5 +1,5 @@
-// tests/jit/emit/tile/interleave_test.cpp -- instructions of instances in turn.
-#include "jit/emit/tile/interleave.hpp"
+// tests/jit/emit/ir/interleave_test.cpp -- instructions of instances in turn.
+#include "jit/emit/ir/interleave.hpp"
 
 #include <gtest/gtest.h>
 #include <llvm/IR/Module.h>

@@ -1,5 +1,5 @@
-// jit/emit/tile/interleave.cpp -- instances of a body in turn.
-#include "jit/emit/tile/interleave.hpp"
+// jit/emit/ir/interleave.cpp -- instances of a body in turn.
+#include "jit/emit/ir/interleave.hpp"
 
 #include <algorithm>
 #include <iterator>
