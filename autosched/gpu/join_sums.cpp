@@ -33,9 +33,10 @@ struct Sum {
 
 // The last output axis, if it is as short as split_points() takes, and not the only one.
 std::optional<size_t> short_axis(const Domain& domain) {
+  if (domain.output_rank < 2) return std::nullopt;
   const size_t last = domain.output_rank - 1;
-  if (domain.output_rank < 2 || domain.extents[last] > kLargestResidue) return std::nullopt;
-  return last;
+  const int64_t points = domain.extents[last];
+  return points >= 1 && points <= kLargestResidue ? std::optional(last) : std::nullopt;
 }
 
 Sum sum_of(LoweredGraph& graph, size_t s) {
@@ -105,7 +106,8 @@ std::vector<Group> groups_of(Program& program) {
     const auto taking =
         std::ranges::find_if(open, [&](size_t g) { return groups[g].takes(program.graph, sum); });
     if (taking == open.end()) {
-      open.push_back(groups.size());
+      if (open.size() == kOpenGroups) open.pop_back();
+      open.push_front(groups.size());
       groups.emplace_back().add(std::move(sum));
     } else {
       groups[*taking].add(std::move(sum));

@@ -95,6 +95,13 @@ bool is_alone(const Program& program, size_t stage) {
   return path && path->steps.empty() && nest_at(program, *path).attached.empty();
 }
 
+bool is_plain_kernel(const Program& program, size_t stage) {
+  return is_alone(program, stage) &&
+         std::ranges::all_of(nest_of(program, stage).loops, [](const Loop& loop) {
+           return loop.kind == LoopKind::Serial && loop.step == 1;
+         });
+}
+
 Nest& nest_at(Program& program, const NestPath& path) {
   return const_cast<Nest&>(nest_at(std::as_const(program), path));
 }

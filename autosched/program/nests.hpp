@@ -32,6 +32,8 @@ struct NestPath {
 std::optional<NestPath> find_nest(const Program& program, size_t stage);
 /// Whether a stage is all of a kernel: it is attached to none, and none to it.
 bool is_alone(const Program& program, size_t stage);
+/// Whether it is, and no move has changed its loops.
+bool is_plain_kernel(const Program& program, size_t stage);
 Nest& nest_at(Program& program, const NestPath& path);
 const Nest& nest_at(const Program& program, const NestPath& path);
 /// The number of the first stage whose kernel may read all of a tensor: it stands behind the kernel

@@ -165,13 +165,6 @@ bool is_computed_by_blocks(const Program& program, size_t stage, const ProductOp
   return times.by_blocks <= times.by_kernel;
 }
 
-// Whether a stage is a kernel of its own with plain loops.
-bool is_undecided(const Program& program, size_t s) {
-  return is_alone(program, s) && std::ranges::all_of(nest_of(program, s).loops, [](const Loop& l) {
-           return l.kind == LoopKind::Serial && l.step == 1;
-         });
-}
-
 // What a copy that copy_operand() has made is a copy of.
 TensorId tensor_of_copy(const Program& program, TensorId copy) {
   const size_t producer = operand_stage(program, copy);
@@ -265,7 +258,7 @@ bool may_be_computed_by_blocks(const Program& program, TensorId tensor, const St
   const std::vector<size_t>& readers = program.readers[tensor.value];
   const auto reads_it = [&](ExprId read) { return graph.pool.read_tensor(read) == tensor; };
   return stage.kind == StageKind::Compute && stage.combiner.kind == CombinerKind::None &&
-         stage.results.size() == 1 && stage.domain.is_box() && is_undecided(program, producer) &&
+         stage.results.size() == 1 && stage.domain.is_box() && is_plain_kernel(program, producer) &&
          (graph.pool.is(stage.bodies.front(), Op::Read) || !reads_by_data(graph, stage)) &&
          std::ranges::find(graph.outputs, tensor) == graph.outputs.end() && readers.size() == 1 &&
          &graph.stages[readers.front()] == &reader &&

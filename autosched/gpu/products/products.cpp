@@ -23,18 +23,7 @@
 namespace adjit::sched {
 namespace {
 
-// Whether a stage is a kernel of its own that nothing has been decided about.
-bool is_plain_kernel(const Program& program, size_t s) {
-  const std::optional<NestPath> path = find_nest(program, s);
-  if (!path || !path->steps.empty()) return false;
-  const Nest& nest = nest_at(program, *path);
-  return nest.attached.empty() && std::ranges::all_of(nest.loops, [](const Loop& loop) {
-           return loop.kind == LoopKind::Serial && loop.step == 1;
-         });
-}
-
-// Whether a stage is a sum of products, and such a kernel of its own that nothing has been decided
-// about.
+// Whether a stage is a sum of products, and a plain kernel.
 bool may_be_product(const Program& program, size_t s) {
   const Stage& stage = program.graph.stages[s];
   if (stage.kind != StageKind::Compute || running_of(program.graph, stage) ||
@@ -355,8 +344,8 @@ bool computes_for_few(const Rewriting& rewriting, const Arrangement& arrangement
   const bool few = std::min(m, n) < kFew || (machine && 2 * tiles < machine->multiprocessors);
   return std::ranges::any_of(std::array{&contraction.first, &contraction.second},
                              [&](const Operand* operand) {
-                               return is_of_pairs(graph, stage, *operand) ||
-                                      (few && is_computed(graph.pool, stage, *operand));
+                               return is_computed(graph.pool, stage, *operand) &&
+                                      (few || is_of_pairs(graph, stage, *operand));
                              });
 }
 

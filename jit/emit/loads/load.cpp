@@ -86,20 +86,12 @@ LoadEmitter::Access LoadEmitter::access_of(ExprId id, const Point& point) const 
   const bool beyond = tail && access.lanes && variables.lane_stride(address.form) == 1 &&
                       ((access.place.readable_beyond && address.data.empty()) ||
                        (!differs_by_data(address) && has_room_in_row(id, access.place)));
-  if (point.active.value && !beyond && !is_in_shared_memory(access) &&
+  if (point.active.value && !beyond && !context_.shape[id].in_shared_memory &&
       (access.lanes || !context_.shape[id].in_bounds))
     access.conditions.push_back(point.active);
   if (const ExprId predicate = pool.read_predicate(id); predicate.valid())
     access.conditions.push_back(*values_.find(predicate, point));
   return access;
-}
-
-// Whether an access, at any point of the loops, is one of the memory that a block shares: points
-// that are none read it, too, rather than branch.
-bool LoadEmitter::is_in_shared_memory(const Access& access) const {
-  if (access.place.shared_elements == 0 || !access.address.data.empty()) return false;
-  const Interval range = context_.variables.range(access.address.form);
-  return range.lo >= 0 && range.hi < access.place.shared_elements;
 }
 
 // Whether all lanes read elements of one row of a tensor, also those of no points.

@@ -44,7 +44,6 @@ class LoadEmitter {
     bool lanes = false;  // differs between them
   };
   Access access_of(ExprId read, const Point& point) const;
-  bool is_in_shared_memory(const Access& access) const;
   bool has_room_in_row(ExprId read, const TensorPlace& place) const;
   bool reads_whole_vectors(const Address& address) const;
   Emitted load(const Access& access);

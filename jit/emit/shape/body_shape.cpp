@@ -71,12 +71,13 @@ class BodyAnalysis {
     // A read in bounds that is equal in all lanes is loaded whatever lanes are active.
     node.dependence.masked |= !node.in_bounds || node.dependence.lanes;
     const TensorPlace& place = places_[tensor];
-    shape_.reads_anywhere &=
-        node.in_bounds && (place.origin.empty() || is_in_shared_memory(read, place));
+    node.in_shared_memory = is_in_shared_memory(read, place);
+    shape_.reads_anywhere &= node.in_bounds && (place.origin.empty() || node.in_shared_memory);
   }
 
   // Whether a read finds an element of what a block shares wherever the nest's own loops are.
   bool is_in_shared_memory(ExprId read, const TensorPlace& place) {
+    if (place.shared_elements == 0) return false;
     const NestShape& nest = *shape_.nest;
     const std::span<const ExprId> index = pool_.read_index(read);
     Affine element(0);

@@ -42,10 +42,11 @@ enum class Making : uint8_t {
 struct BodyNode {
   Dependence dependence;
   Making making = Making::Operation;
-  std::vector<ExprId> inputs;  // the nodes whose values its own is made of
-  bool in_bounds = false;      // a read: wherever the axes are in their ranges
-  bool narrow = false;         // a coordinate: computed in 32 bits (narrow_coordinates.hpp)
-  size_t position = 0;         // ComparedPosition: the operand that is it
+  std::vector<ExprId> inputs;     // the nodes whose values its own is made of
+  bool in_bounds = false;         // a read: wherever the axes are in their ranges
+  bool in_shared_memory = false;  // a read: of what a block shares, wherever the nest's loops are
+  bool narrow = false;            // a coordinate: computed in 32 bits (narrow_coordinates.hpp)
+  size_t position = 0;            // ComparedPosition: the operand that is it
   std::optional<Join> join;
 };
 
