@@ -83,6 +83,14 @@ bool is_choice_of_term(const ExprPool& pool, ExprId value) {
   return pool.value(pool.operand(value, 2)) == 0.0;
 }
 
+bool adds_chosen_terms(const ExprPool& pool, const Stage& stage) {
+  return stage.kind == StageKind::Compute && stage.combiner.kind == CombinerKind::Sum &&
+         std::ranges::all_of(stage.bodies, [&](ExprId body) {
+           const DType dtype = pool.dtype(body);
+           return dtype == DType::Float32 || dtype == DType::Float64;
+         });
+}
+
 // What a select begins. The rest of a chain that joins nothing joins nothing either: each is looked
 // at once.
 std::optional<JoinChain> WorkMeter::join_at(ExprId id) {

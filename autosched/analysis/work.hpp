@@ -18,9 +18,11 @@ double operation_cost(Op op, DType dtype);
 /// (jit/emit/math/roots.cpp).
 double operation_cost(const ExprPool& pool, ExprId id);
 
-/// Whether a value is a term where a condition holds and zero elsewhere, select(c, term, 0): GPUs
-/// add it up with one instruction that takes place where the condition holds.
+/// Whether a value is a term where a condition holds and zero elsewhere: select(c, term, 0).
 bool is_choice_of_term(const ExprPool& pool, ExprId value);
+/// Whether the code of a GPU adds up such terms with one instruction each, which takes place where
+/// the condition holds: a reduction's sums, all in float32 or float64.
+bool adds_chosen_terms(const ExprPool& pool, const Stage& stage);
 
 /// Cycles to fold the lanes of one partial result of so many that are folded together
 /// (jit/emit/operations/combine.hpp).

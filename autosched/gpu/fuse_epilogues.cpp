@@ -19,8 +19,9 @@ namespace {
 
 constexpr TileUse kKept{.keeps_results = true};
 
-// Whether the reader has loops outside a tile: one tile may be all of the product.
-bool has_several_tiles(const Program& program, size_t stage, size_t host, const ProductTile& tile) {
+// Whether the reader has a loop outside a tile, in which the product can be computed: over batches,
+// or over tiles, of which there may be one.
+bool has_loop_outside(const Program& program, size_t stage, size_t host, const ProductTile& tile) {
   const Product product = *product_of(program.graph, program.graph.stages[stage]);
   return std::ranges::any_of(nest_of(program, host).loops, [&](const Loop& loop) {
     return loop.axis == product.m   ? loop.trips > tile.m
@@ -56,7 +57,7 @@ Program fuse_epilogues(Program program, const GpuMachine& machine, Choices& choi
     const Stage& stage = program.graph.stages[s];
     const std::optional<ProductTile> tile = chosen_tile(program, stage, machine, choices, kKept);
     const std::optional<size_t> host = tile ? pointwise_reader(program, s) : std::nullopt;
-    if (!host || !has_several_tiles(program, s, *host, *tile)) continue;
+    if (!host || !has_loop_outside(program, s, *host, *tile)) continue;
     if (!choices.keeps(Decision::Epilogue, program.graph, stage)) continue;
     attempts(program, "epilogue of '" + stage_name(program.graph, stage) + "'",
              [&](Program& p) { p = fused(std::move(p), s, *host, *tile); });

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <deque>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "autosched/decisions/choices.hpp"
 #include "autosched/gpu/cost/cost.hpp"
 #include "autosched/gpu/part_cost.hpp"
+#include "autosched/gpu/products/contraction.hpp"
 #include "autosched/moves/moves.hpp"
 #include "autosched/passes/group_siblings.hpp"
 #include "autosched/passes/inline_cheap.hpp"
@@ -66,8 +68,10 @@ Key key_of(const Sum& sum) {
   return key;
 }
 
+// What siblings leave apart, a thin product, does not join others either.
 bool may_join(const Program& program, size_t s) {
   const Stage& stage = program.graph.stages[s];
+  if (!short_axis(stage.domain) && is_thin_product(program.graph, stage)) return false;
   return stage.kind == StageKind::Compute && stage.combiner.kind == CombinerKind::Sum &&
          stage.results.size() == 1 && stage.domain.output_rank > 0 &&
          stage.domain.reduction_rank() > 0 && stage.domain.is_box() &&
@@ -89,22 +93,29 @@ struct Group {
     bodies.insert(bodies.end(), sum.bodies.begin(), sum.bodies.end());
     sums.push_back(std::move(sum));
   }
-  bool takes(const LoweredGraph& graph, const Sum& sum) const {
+  bool takes(const Program& program, const std::vector<size_t>& producers, const Sum& sum) const {
     return bodies.size() + sum.bodies.size() <= kMostSums &&
-           share_values(graph, bodies, sum.bodies, sum.domain);
+           share_values(program.graph, bodies, sum.bodies, sum.domain) &&
+           independent(program, producers, stages(), sum.stage);
+  }
+  std::vector<size_t> stages() const {
+    std::vector<size_t> all;
+    for (const Sum& sum : sums) all.push_back(sum.stage);
+    return all;
   }
 };
 
 // By the order of their first ones.
 std::vector<Group> groups_of(Program& program) {
+  const std::vector<size_t> producers = defining_stages(program.graph);
   std::vector<Group> groups;
   std::map<Key, std::deque<size_t>> of_key;  // the latest one first
   for (size_t s = 0; s < program.graph.stages.size(); ++s) {
     if (!may_join(program, s)) continue;
     Sum sum = sum_of(program.graph, s);
     std::deque<size_t>& open = of_key[key_of(sum)];
-    const auto taking =
-        std::ranges::find_if(open, [&](size_t g) { return groups[g].takes(program.graph, sum); });
+    const auto taking = std::ranges::find_if(
+        open, [&](size_t g) { return groups[g].takes(program, producers, sum); });
     if (taking == open.end()) {
       if (open.size() == kOpenGroups) open.pop_back();
       open.push_front(groups.size());
@@ -128,11 +139,9 @@ Program split(Program program, std::span<const Sum> sums, std::span<const size_t
 bool is_faster_joined(const Program& program, const Group& group, const GpuMachine& machine) {
   constexpr double kClearly = 0.95;  // a guess
   check_cancelled();
-  std::vector<size_t> stages, numbers;
-  for (const Sum& sum : group.sums) {
-    numbers.push_back(stages.size());
-    stages.push_back(sum.stage);
-  }
+  const std::vector<size_t> stages = group.stages();
+  std::vector<size_t> numbers(stages.size());
+  std::iota(numbers.begin(), numbers.end(), size_t{0});
   const Program part = part_of(program, stages);
   const bool from_memory = leaves_l2(program, machine);
   const auto microseconds = [&](Program p) {

@@ -6,6 +6,7 @@
 //   y[o, x] = sum over c, k of w[o, c, k] * f[x, c, k]
 #include <algorithm>
 
+#include "autosched/analysis/access.hpp"
 #include "autosched/analysis/moving_axes.hpp"
 #include "autosched/moves/moves.hpp"
 #include "autosched/moves/record/record.hpp"
@@ -57,16 +58,6 @@ std::vector<TensorId> tensors_of(const ExprPool& pool, const diff::Product& prod
   for (ExprId id : reachable(pool, roots))
     if (pool.is(id, Op::Read)) tensors.push_back(pool.read_tensor(id));
   return tensors;
-}
-
-// Whether an index in an expression is data.
-bool reads_by_data(const ExprPool& pool, ExprId value, const Domain& domain) {
-  const ExprId roots[] = {value};
-  return std::ranges::any_of(reachable(pool, roots), [&](ExprId id) {
-    return pool.is(id, Op::Read) && !std::ranges::all_of(pool.read_index(id), [&](ExprId index) {
-             return index_form(pool, index, domain).has_value();
-           });
-  });
 }
 
 // Moves the rows over these axes alone from one domain to the other, which has the same variables.
@@ -211,7 +202,7 @@ Program materialize(Program program, size_t stage, std::span<const size_t> facto
   if (rows_follow_from_reads(graph, move.stage_ref()))
     move_rows(axes, rest, inside);
   else
-    move.require(!reads_by_data(pool, parts.value, whole),
+    move.require(!reads_by_data(program.graph, move.stage_ref()),
                  "a condition excludes points whose indices, which are data, would be read");
   if (rest.is_box()) rest.divisions.clear();
   if (!inside.is_box())

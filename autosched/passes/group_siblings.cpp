@@ -17,25 +17,6 @@ namespace {
 
 constexpr size_t kSearchLimit = 256;  // stages visited to prove independence
 
-// Whether nothing that the stages `from` (ascending) compute reaches `to`, all in one graph; false
-// when that takes too long to tell.
-bool independent(const Program& program, const std::vector<size_t>& producers,
-                 const std::vector<size_t>& from, size_t to) {
-  std::vector<size_t> open{to}, seen{to};
-  while (!open.empty()) {
-    const size_t stage = open.back();
-    open.pop_back();
-    if (std::ranges::binary_search(from, stage) || seen.size() > kSearchLimit) return false;
-    for (TensorId id : tensors_read(program.graph, program.graph.stages[stage])) {
-      const size_t p = producers[id.value];
-      if (p == SIZE_MAX || p < from.front() || std::ranges::find(seen, p) != seen.end()) continue;
-      seen.push_back(p);
-      open.push_back(p);
-    }
-  }
-  return true;
-}
-
 bool may_fuse(const LoweredGraph& graph, const Stage& stage) {
   if (stage.kind != StageKind::Compute || running_of(graph, stage) ||
       !combines_each(stage.combiner))
@@ -65,10 +46,11 @@ double work_of_points(const ExprPool& pool, std::span<const ExprId> bodies, cons
 }
 
 // What two stages must have in common; their whole domains are compared afterwards.
-std::vector<int64_t> key_of(const Stage& stage) {
+std::vector<int64_t> key_of(const LoweredGraph& graph, const Stage& stage) {
   std::vector<int64_t> key = stage.domain.extents;
   key.push_back(static_cast<int64_t>(stage.domain.output_rank));
   key.push_back(static_cast<int64_t>(stage.combiner.kind));
+  key.push_back(multiplies_pairs(graph, stage) ? 1 : 0);
   return key;
 }
 
@@ -77,7 +59,6 @@ struct SiblingGroup {
   std::vector<size_t> stages;
   std::vector<TensorId> read;
   std::vector<ExprId> bodies;
-  bool multiplies = false;  // pairs: one of them
 };
 
 void add_to(SiblingGroup& group, const LoweredGraph& graph, size_t s) {
@@ -88,7 +69,6 @@ void add_to(SiblingGroup& group, const LoweredGraph& graph, size_t s) {
   group.read = std::move(all);
   group.bodies.insert(group.bodies.end(), stage.bodies.begin(), stage.bodies.end());
   group.stages.push_back(s);
-  group.multiplies |= multiplies_pairs(graph, stage);
 }
 
 // Whether one pass over all is better than two.
@@ -104,7 +84,7 @@ bool worth_fusing(const LoweredGraph& graph, WorkMeter& meter, const SiblingGrou
   std::vector<ExprId> bodies = before.bodies;
   bodies.insert(bodies.end(), stage.bodies.begin(), stage.bodies.end());
   if (meter(bodies).nodes > kBodyLimit + 100) return false;
-  return !(before.multiplies || multiplies_pairs(graph, stage)) ||
+  return !multiplies_pairs(graph, stage) ||
          share_values(graph, before.bodies, stage.bodies, stage.domain);
 }
 
@@ -124,7 +104,7 @@ class Siblings {
     for (size_t s = 0; s < graph.stages.size(); ++s) {
       const Stage& stage = graph.stages[s];
       if (!may_fuse(graph, stage) || planned_.contains(stage_key(stage))) continue;
-      std::list<SiblingGroup>& groups = open[key_of(stage)];
+      std::list<SiblingGroup>& groups = open[key_of(graph, stage)];
       const auto joined = std::ranges::find_if(groups, [&](const SiblingGroup& group) {
         return (!found || found == &group) && joins(program, producers, meter, group, s);
       });
@@ -156,6 +136,23 @@ class Siblings {
 };
 
 }  // namespace
+
+bool independent(const Program& program, const std::vector<size_t>& producers,
+                 const std::vector<size_t>& from, size_t to) {
+  std::vector<size_t> open{to}, seen{to};
+  while (!open.empty()) {
+    const size_t stage = open.back();
+    open.pop_back();
+    if (std::ranges::binary_search(from, stage) || seen.size() > kSearchLimit) return false;
+    for (TensorId id : tensors_read(program.graph, program.graph.stages[stage])) {
+      const size_t p = producers[id.value];
+      if (p == SIZE_MAX || p < from.front() || std::ranges::find(seen, p) != seen.end()) continue;
+      seen.push_back(p);
+      open.push_back(p);
+    }
+  }
+  return true;
+}
 
 bool multiplies_pairs(const LoweredGraph& graph, const Stage& stage) {
   if (stage.combiner.kind != CombinerKind::Sum ||

@@ -9,8 +9,13 @@ namespace adjit::sched {
 /// Sums of a reduction of one kernel, at most: each needs accumulators of its own.
 inline constexpr size_t kMostSums = 8;
 
-/// Groups of sums over one domain, at most, that a further one may join.
+/// Groups of sums over one domain, the latest ones, that are looked at for a further one (a guess).
 inline constexpr size_t kOpenGroups = 4;
+
+/// Whether nothing that the stages `from` (ascending) compute reaches `to`; false when that takes
+/// too long to tell. `producers`: defining_stages().
+bool independent(const Program& program, const std::vector<size_t>& producers,
+                 const std::vector<size_t>& from, size_t to);
 
 /// Whether a stage sums products of operands of which it reads each element for eight terms or
 /// more: it wants its registers for one tile.

@@ -12,7 +12,7 @@ double box_points(const Domain& domain);
 /// Points of the box of its reduction axes: terms of a result.
 double terms_of(const Domain& domain);
 
-/// The share of the box's points that a domain has, counted at some hundred points all over it.
+/// The share of the box's points that a domain has, counted at 512 points all over it.
 double share_of_box(const Domain& domain);
 
 /// Whether the form, at the points of the box and some behind it, has room in 64 bits: code and

@@ -62,16 +62,27 @@ double operations_of_prefixes(const LoweredGraph& graph, const NestRoles& nest) 
   return times * kPrefixOperations * static_cast<double>(stage.bodies.size());
 }
 
-// Nodes of a sum's bodies that its additions are: choices between a term and zero, and products.
-std::vector<ExprId> parts_of_additions(const ExprPool& pool, const Stage& stage) {
+// Nodes of a sum's bodies that its additions are, and that nothing else needs: choices between a
+// term and zero, where the emitter predicates them, and products.
+std::vector<ExprId> parts_of_additions(const ExprPool& pool, const Stage& stage,
+                                       std::span<const ExprId> values) {
   std::vector<ExprId> parts;
   if (stage.combiner.kind != CombinerKind::Sum) return parts;
+  const auto uses = [&](ExprId id) {
+    size_t count = 0;
+    for (const ExprId value : values)
+      for (const ExprId operand : pool.operands(value)) count += operand == id ? 1 : 0;
+    return count;
+  };
   for (ExprId body : stage.bodies) {
-    if (is_choice_of_term(pool, body)) {
+    size_t inside = 0;  // uses as a part of an addition
+    if (adds_chosen_terms(pool, stage) && is_choice_of_term(pool, body) && uses(body) == 0) {
       parts.push_back(body);
       body = pool.operand(body, 1);
+      inside = 1;
     }
-    if (pool.is(body, Op::Mul) && is_float(pool.dtype(body))) parts.push_back(body);
+    if (pool.is(body, Op::Mul) && is_float(pool.dtype(body)) && uses(body) == inside)
+      parts.push_back(body);
   }
   return parts;
 }
@@ -81,12 +92,12 @@ std::vector<ExprId> parts_of_additions(const ExprPool& pool, const Stage& stage)
 double operations_of(const LoweredGraph& graph, const NestRoles& nest) {
   const Stage& stage = graph.stages[nest.nest->nest->stage];
   const ExprPool& pool = graph.pool;
-  const std::vector<ExprId> additions = parts_of_additions(pool, stage);
   Iterations iterations(nest);
   std::unordered_map<uint32_t, Axes> axes;
   double operations = operations_of_prefixes(graph, nest);
   std::vector<ExprId> values = reachable(pool, stage.bodies);
   std::ranges::sort(values);  // operands before what is made of them
+  const std::vector<ExprId> additions = parts_of_additions(pool, stage, values);
   for (ExprId id : values) {
     Axes& mine = axes[id.value];
     if (pool.is(id, Op::Axis)) mine = axis_bit(pool.axis_number(id));

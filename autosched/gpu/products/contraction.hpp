@@ -24,7 +24,8 @@ struct Operand {
 
 /// A sum of products of two operands: each reduction axis moves both, each output axis one of them
 /// at least. Rows of the domain that only say that reads are inside their tensors are about the
-/// axes of one operand; others (a triangle of terms) are about any, and leave most of the points.
+/// axes of one operand; others (a triangle of terms) are about any, and leave a quarter of the
+/// points at least.
 struct Contraction {
   Operand first, second;
 };
@@ -36,8 +37,8 @@ std::optional<Contraction> contraction_of(const LoweredGraph& graph, const Stage
 double terms_of_value(const Domain& domain, const Contraction& contraction, bool first);
 
 /// Whether a stage may be a product of few rows or columns that is faster by itself than as a
-/// sibling of others: of less than four the values of the other operand take the time, from eight on
-/// siblings leave it apart anyway (multiplies_pairs).
+/// sibling of others: of less than four the values of the other operand take the time, from eight
+/// on siblings leave it apart anyway (multiplies_pairs).
 bool is_thin_product(const LoweredGraph& graph, const Stage& stage);
 
 /// The output axes as a product's: `order[p]` is the p-th; n is the last `n_axes` of them, m the

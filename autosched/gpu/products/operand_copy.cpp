@@ -143,7 +143,7 @@ Times times_of(const Program& program, size_t stage, const ProductOperand& opera
   const auto bytes = static_cast<double>(size_of(graph.info(operand.tensor).dtype));
   const Stage& producer = graph.stages[operand_stage(program, operand.tensor)];
   const double read = bytes_read(graph, producer);
-  // The conditions of a copy cost no time of those that compute.
+  // What only moves data is limited by memory: its conditions and addresses are not counted.
   const double work =
       graph.pool.is(producer.bodies.front(), Op::Read)
           ? 0

@@ -19,7 +19,8 @@ namespace {
 constexpr double kLeastOfPart = 256;     // terms of a part of a split sum
 constexpr double kMostParts = 64;        // of a sum
 constexpr int64_t kOtherRegisters = 48;  // of a thread, beside its results and their operands
-// Of a thread that leaves out terms: with 128 results, or blocks of 256 threads, ptxas 13.0 spills.
+// Of a thread that leaves out terms: with 128 results, or blocks of 256 threads, ptxas 13.0 spills
+// (finding 0109).
 constexpr int64_t kMaskRegisters = 64;
 constexpr double kBlocksAtOnce = 2;  // of a multiprocessor, at least: one waits, another computes
 constexpr double kOtherInstructions = 0.06;  // of the multiply-adds: loads, addresses, loops

@@ -295,7 +295,7 @@ Program as_product(Rewriting rewriting, const Arrangement& arrangement) {
   return std::move(rewriting.program);
 }
 
-// Whether an operand is more than a read.
+// Whether an operand is more than a read, or the cast of one.
 bool is_computed(const ExprPool& pool, const Stage& stage, const Operand& operand) {
   if (operand.factors.size() > 1) return true;
   ExprId factor = factors_of(pool, stage.bodies.front()).factors[operand.factors.front()].expr;
@@ -336,10 +336,11 @@ bool computes_for_few(const Rewriting& rewriting, const Arrangement& arrangement
                n = points(outputs - arrangement.n_axes, outputs);
   if (std::min(m, n) >= kLeastResults) return false;
   const Contraction contraction = *contraction_of(graph, stage);
-  constexpr double kLeastTerms = 256;  // of a part of a sum that blocks share
+  // Guesses: terms of a part of a sum that blocks share, and results of a thread, beside which
+  // values that it computes take all registers.
+  constexpr double kLeastTerms = 256, kFew = 8;
   const double tiles = points(0, outputs) / std::min(m, n) / kLeastBesideFew *
                        std::max(1.0, terms_of(stage.domain) / kLeastTerms);
-  constexpr double kFew = 8;  // results of a thread, beside which those values take all registers
   const auto* machine = std::get_if<GpuMachine>(&rewriting.program.target);
   const bool few = std::min(m, n) < kFew || (machine && 2 * tiles < machine->multiprocessors);
   return std::ranges::any_of(std::array{&contraction.first, &contraction.second},

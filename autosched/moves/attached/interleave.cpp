@@ -4,6 +4,7 @@
 // with rows = 4:
 //   for i / 4:  with s[i .. i + 3];   for i in it: for j: y[i, j] = x[i, j] / s[i]
 #include <algorithm>
+#include <utility>
 
 #include "autosched/moves/moves.hpp"
 #include "autosched/moves/record/record.hpp"
@@ -19,6 +20,19 @@ bool is_plain(const Nest& nest) {
            return loop.kind == LoopKind::Serial && loop.step == 1;
          });
 }
+
+// Leaves a kernel as it was, whatever happens.
+class Restored {
+ public:
+  explicit Restored(Kernel& kernel) : kernel_(kernel), before_(kernel) {}
+  ~Restored() { kernel_ = std::move(before_); }
+  Restored(const Restored&) = delete;
+  Restored& operator=(const Restored&) = delete;
+
+ private:
+  Kernel& kernel_;
+  Kernel before_;
+};
 
 // False where what is read elsewhere, too, would be computed more than once.
 bool take_groups(Program& program, const Move& move, const NestPath& path, size_t depth,
@@ -50,10 +64,8 @@ bool interleaves_once(Program& program, size_t host, size_t depth, int64_t rows)
   };
   if (std::ranges::all_of(nest_at(program, path).attached, is_local)) return true;
   // A copy of the whole program, for each host, would take longer than all others together.
-  const Kernel before = program.kernels[path.kernel];
-  const bool once = take_groups(program, move, path, depth, rows);
-  program.kernels[path.kernel] = before;
-  return once;
+  const Restored restored(program.kernels[path.kernel]);
+  return take_groups(program, move, path, depth, rows);
 }
 
 Program interleave(Program program, size_t host, size_t depth, int64_t rows) {

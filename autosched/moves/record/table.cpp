@@ -393,7 +393,7 @@ constexpr MoveRow kMoves[] = {
      "",
      "Computes factors of a sum of products by a stage in front, over the axes that move them: the "
      "elements of an image in the order in which a convolution multiplies them. Conditions of the "
-     "sum become zeros there.",
+     "sum that say no more than that reads are inside their tensors become zeros there.",
      {{{"stage", "a stage, by name"}, {"factors", "factors of its product, by number, ascending"}}},
      [](Program& p, const MoveEntry& e) {
        const size_t stage = e.stage("stage");

@@ -8,6 +8,8 @@
 
 #include <llvm/IR/InlineAsm.h>
 
+#include "runtime/expr/error.hpp"
+
 namespace adjit::emit {
 namespace {
 
@@ -18,6 +20,7 @@ using llvm::Value;
 Value* one_lane(llvm::IRBuilder<>& builder, const TargetFeatures& features, const char* name,
                 Value* keep, std::span<Value* const> operands, Value* sum) {
   llvm::Type* type = sum->getType();
+  invariant(type->isFloatTy() || type->isDoubleTy(), "a predicated addition of another type");
   const bool is_float = type->isFloatTy();
   const std::string letter = is_float ? "f" : "d";
   std::string numbers = "$0", constraints = "=" + letter;

@@ -22,7 +22,8 @@ Value* TermAdder::value_of(ExprId id, const Point& point) {
 Partial TermAdder::operator()(const Partial& accumulator, const Point& point, const Emitted& keep) {
   CombinerEmitter& combiner = nest_.combiner;
   Value* mask = keep.value && shape_.lane_loop ? nest_.splats(keep) : keep.value;
-  if (adds_where()) return added_where(accumulator, point, mask);
+  if (kernel_.math.features().gpu && sched::adds_chosen_terms(kernel_.program.graph.pool, stage_))
+    return added_where(accumulator, point, mask);
   if (std::ranges::any_of(shape_.bodies, [&](ExprId body) { return is_summed_product(body); })) {
     const Partial sums = with_products(accumulator, point);
     return mask ? combiner.selected(mask, sums, accumulator) : sums;
@@ -58,17 +59,6 @@ Partial TermAdder::with_products(const Partial& accumulator, const Point& point)
     sums.push_back(kernel_.math(emit::multiply_add, left, right, accumulator[k]));
   }
   return sums;
-}
-
-// Whether instructions that a predicate switches off add up.
-bool TermAdder::adds_where() const {
-  const ExprPool& pool = kernel_.program.graph.pool;
-  return stage_.combiner.kind == CombinerKind::Sum &&
-         std::ranges::all_of(shape_.bodies, [&](ExprId body) {
-           const DType dtype = pool.dtype(body);
-           return kernel_.math.features().gpu &&
-                  (dtype == DType::Float32 || dtype == DType::Float64);
-         });
 }
 
 // Sums, each by itself, where the mask (null: always) holds and, of a choice between a term and

@@ -11,7 +11,7 @@ namespace adjit::emit {
 
 class TermAdder {
  public:
-  /// It must outlive this.
+  /// `nest` must outlive the adder.
   explicit TermAdder(NestContext& nest);
 
   /// The accumulators of one result, one for each body, with the values at a point, where `keep`
@@ -22,7 +22,6 @@ class TermAdder {
   llvm::Value* value_of(ExprId id, const Point& point);
   bool is_summed_product(ExprId body) const;
   Partial with_products(const Partial& accumulator, const Point& point);
-  bool adds_where() const;
   Partial added_where(const Partial& accumulator, const Point& point, llvm::Value* mask);
 
   NestContext& nest_;

@@ -72,9 +72,20 @@ TEST(JoinSums, WhatIsFusedAnywayIsNotTakenApart) {
   EXPECT_EQ(sums_in(joined(graph, kGpu)), "2 ");
 }
 
+// A sum that needs another one is not computed with it.
+TEST(JoinSums, WhatOneNeedsOfAnotherStaysInFront) {
+  const Graph graph = parse_graph(
+      "def f(float(10000, 3) x, float(10000, 3) y, float(10000, 2) v) -> (u, s) {\n"
+      "  u(i, c) +=! exp(x(i, 0) * y(k, 0)) * v(k, c)\n  n(i) = u(i, 0) * 2.0 + u(i, 1)\n"
+      "  s(i, d) +=! exp(x(i, 0) * y(k, 0)) * n(k) * (x(i, d) - y(k, d)) where d in 0:3\n}");
+  const Program p = split_for_joint_sums(initial_program(graph, kGpu), kGpu);
+  EXPECT_EQ(p.graph.stages.size(), graph.stages.size());
+}
+
 // Where launches take what is saved.
 TEST(JoinSums, FewPairsStayApart) {
   EXPECT_EQ(sums_in(joined(kernel_sums(64, 4, "i, d"), kGpu)), "1 1 ");
+  EXPECT_EQ(sums_in(joined(kernel_sums(4096, 4, "i, d"), kGpu)), "7 ");
 }
 
 TEST(JoinSums, MeanTheSame) {

@@ -176,6 +176,16 @@ TEST(GpuSchedule, AnyStepMayBeRefused) {
   }
 }
 
+// Two heads of six columns are products; siblings would have no tiles.
+TEST(GpuSchedule, ThinProductsOfOneTensorHaveTiles) {
+  const Program p = default_schedule(
+      parse_graph("def f(float(65536, 1024) x, float(1024, 6) a, float(1024, 6) b) -> (y, z) {\n"
+                  "  y(i, j) +=! x(i, k) * a(k, j)\n  z(i, j) +=! x(i, k) * b(k, j)\n}"),
+      kGpu);
+  EXPECT_EQ(p.kernels.size(), 2u);
+  EXPECT_NE(p.moves_json.find("pipeline"), std::string::npos);
+}
+
 TEST(GpuSchedule, ShowsItsPasses) {
   std::vector<std::string> seen;
   Choices own;

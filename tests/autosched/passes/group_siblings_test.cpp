@@ -111,6 +111,18 @@ TEST(SiblingGroups, SumsOfOtherPairsMayStandBetween) {
   EXPECT_EQ(kernels({"exp", "exp", "tanh", "tanh"}), 2u);
   EXPECT_EQ(kernels({"exp", "tanh", "exp", "tanh"}), 2u);
   EXPECT_EQ(kernels({"exp", "tanh", "sin", "exp", "tanh", "sin"}), 3u);
+  EXPECT_EQ(kernels({"exp", "tanh", "sin", "cos", "sqrt", "exp"}), 6u) << "the first one is closed";
+}
+
+TEST(SiblingGroups, APlainSumClosesNoGroupOfPairs) {
+  const Graph graph = parse_graph(
+      "def f(float(60) x, float(50) y, float(50, 2) q) -> (a, m, b) {\n"
+      "  a(i) +=! exp(x(i) * y(k)) * q(k, 0)\n  m(i) +=! tanh(x(i) + y(k))\n"
+      "  b(i) +=! exp(x(i) * y(k)) * q(k, 1)\n}");
+  Choices own;
+  const Program program = fuse_sibling_groups(plain(graph), {}, own);
+  EXPECT_EQ(program.kernels.size(), 2u);
+  expect_faithful(program, graph);
 }
 
 }  // namespace

@@ -48,6 +48,9 @@ TEST(ThreadWork, ATermOrZeroIsAddedByOneInstruction) {
   EXPECT_EQ(of("select(x(i, k) < t(i), x(i, k), 0.0)"), compared + 8 * 16);
   EXPECT_EQ(of("select(x(i, k) < t(i), x(i, k) * x(i, k), 0.0)"), compared + 8 * 16);
   EXPECT_EQ(of("select(x(i, k) < t(i), x(i, k), 1.0)"), compared + 2 * 8 * 16);
+  const double of_halves = operations(program_of(
+      "def f(half(8, 16) x, half(8) t) -> (s) { s(i) +=! select(x(i, k) < t(i), x(i, k), 0.0) }"));
+  EXPECT_GE(of_halves, compared + 2 * 8 * 16) << "of other types there are no such instructions";
 }
 
 }  // namespace

@@ -59,6 +59,23 @@ TEST(ProductTile, EverySideOfSixteenHasOne) {
     for (const int64_t n : {16, 31, 40}) EXPECT_NE(tile_of(m, n, 16), "none") << m << " " << n;
 }
 
+// Masks and values that wait for shared memory take registers: their threads have fewer results, or
+// their blocks fewer threads.
+TEST(ProductTile, MasksAndComputedOperandsTakeRegisters) {
+  const std::string of = "def f(float(2048, 2048) a, float(2048, 2048) b) -> (c) {\n";
+  EXPECT_EQ(tile_of(parse_graph(of + "c(i, j) +=! a(k, i) * b(k, j) }")), "128x128x16 8x8 1");
+  EXPECT_NE(tile_of(parse_graph(of + "c(i, j) +=! a(k, i) * b(k, j) where k <= i }")),
+            "128x128x16 8x8 1");
+  const auto last = [&](const std::string& value) {
+    const Program p = initial_program(
+        parse_graph(of + "v(k, i) = " + value + "\n c(i, j) +=! v(k, i) * b(k, j) }"),
+        GpuMachine{});
+    return in_words(*product_tile(p, p.graph.stages.back(), GpuMachine{}));
+  };
+  EXPECT_EQ(last("a(k, i)"), "128 x 128 x 16, 8 x 8 a thread");
+  EXPECT_NE(last("exp(a(k, i))"), "128 x 128 x 16, 8 x 8 a thread");
+}
+
 // Rows or columns that are fewer than a tile's are all of one.
 TEST(ProductTile, FewRowsOrColumnsAreOneTile) {
   for (int64_t few = kFewestResults; few < kLeastResults; ++few) {
