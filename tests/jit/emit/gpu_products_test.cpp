@@ -10,6 +10,7 @@
 #include "autosched/moves/moves.hpp"
 #include "autosched/search/scheduler.hpp"
 #include "runtime/graph/parse/text_module.hpp"
+#include "runtime/graph/print/printer.hpp"
 #include "tests/autosched/gpu/convolutions.hpp"
 #include "tests/autosched/gpu/random_contraction.hpp"
 #include "tests/autosched/same_results.hpp"
@@ -105,6 +106,19 @@ TEST(GpuProducts, TrianglesOfTerms) {
             inputs[1].set(at, std::numeric_limits<double>::infinity());
         }
       EXPECT_TRUE(is_right_in_tiles(graph, inputs));
+    }
+}
+
+// A condition may exclude elements that there are not.
+TEST(GpuProducts, OperandsEndBeforeTheTerms) {
+  if (!kEmulates) GTEST_SKIP() << "there is no emulator";
+  for (const char* value : {"a(i, k)", "(a(i, k) - 0.5)"})
+    for (const int64_t terms : {40, 47, 64}) {
+      const Graph graph = parse_graph(
+          "def f(float(37, 37) a, float(37, 40) b) -> (y) {\n  y(i, j) +=! " + std::string(value) +
+          " * b(k, j) where i in 0:37, j in 0:40, k in 0:" + std::to_string(terms) + ", k <= i\n}");
+      SCOPED_TRACE(print(graph));
+      is_right_in_tiles(graph);
     }
 }
 
