@@ -3,13 +3,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <utility>
 #include <vector>
 
 #include "autosched/analysis/access.hpp"
 #include "autosched/analysis/work.hpp"
 #include "autosched/gpu/loops/vector_lanes.hpp"
+#include "autosched/gpu/products/nearness.hpp"
 #include "autosched/moves/moves.hpp"
 #include "autosched/program/graph_edit.hpp"
 #include "autosched/program/nests.hpp"
@@ -20,10 +20,6 @@
 
 namespace adjit::sched {
 namespace {
-
-// Of an operand that is copied across: elements that follow each other where it comes from, a
-// sector of float32, beside those that do where it goes.
-constexpr int64_t kSectorElements = 8;
 
 // The stage that computes an operand, or a product; SIZE_MAX: the caller does.
 size_t operand_stage(const Program& program, TensorId tensor) {
@@ -58,71 +54,6 @@ Packing packing_of(const Program& program, size_t stage, const ProductOperand& o
   return packing;
 }
 
-// The element of a read, counted from its tensor's first one, at a point of the read's domain.
-int64_t element_at(const LoweredGraph& graph, TensorId tensor, const IndexMap& map,
-                   std::vector<int64_t> point) {
-  for (const Division& division : map.domain.divisions)
-    point.push_back(floor_div(evaluate(division.numerator, point), division.divisor));
-  const std::vector<int64_t>& shape = graph.info(tensor).shape;
-  int64_t element = 0;
-  for (size_t d = 0; d < shape.size(); ++d)
-    element = element * shape[d] + evaluate(*map.forms[d], point);
-  return element;
-}
-
-constexpr int64_t kNearPoints = 16;  // at which nearness is looked at
-
-// How near what a read finds lies to what it finds at the next point along an axis, at some points
-// all over the stage: elements of a sector that both have. Fused axes are divided, so that some lie
-// apart.
-int64_t nearness_along(const LoweredGraph& graph, const Domain& domain, ExprId read, size_t axis) {
-  // Fractions that extents of powers of two, and of images, do not divide: 3/115, 10/115, ...
-  constexpr int64_t kApart = 7, kParts = 115;
-  const IndexMap map = index_map(graph.pool, graph.pool.read_index(read), domain);
-  if (!map.is_affine()) return 0;
-  const TensorId tensor = graph.pool.read_tensor(read);
-  int64_t nearness = 0;
-  for (int64_t k = 0; k < kNearPoints; ++k) {
-    std::vector<int64_t> here;
-    for (const int64_t extent : domain.extents)
-      here.push_back(extent / kParts * (kApart * k + 3) +
-                     extent % kParts * (kApart * k + 3) / kParts);
-    std::vector<int64_t> next = here;
-    if (++next[axis] >= domain.extents[axis]) continue;
-    const int64_t apart =
-        std::abs(element_at(graph, tensor, map, next) - element_at(graph, tensor, map, here));
-    nearness += std::max<int64_t>(0, kSectorElements - apart);
-  }
-  return nearness;
-}
-
-// Of all that a copy reads.
-int64_t nearness_along(const LoweredGraph& graph, const Stage& copy, size_t axis) {
-  int64_t nearness = 0;
-  for (const ExprId read : reads_of(graph, copy))
-    nearness += nearness_along(graph, copy.domain, read, axis);
-  return nearness;
-}
-
-// Bytes of the sectors that a stage reads for each of its results, when neighbours take those along
-// which most lies together.
-double bytes_read(const LoweredGraph& graph, const Stage& stage) {
-  size_t along = 0;
-  int64_t nearest = -1;
-  for (size_t axis = 0; axis < stage.domain.rank(); ++axis)
-    if (const int64_t nearness = nearness_along(graph, stage, axis); nearness > nearest) {
-      nearest = nearness;
-      along = axis;
-    }
-  double bytes = 0;
-  for (const ExprId read : reads_of(graph, stage)) {
-    const auto near = static_cast<double>(nearness_along(graph, stage.domain, read, along));
-    bytes += static_cast<double>(size_of(graph.pool.dtype(read))) *
-             (kSectorElements - near / kNearPoints);
-  }
-  return bytes;
-}
-
 // Microseconds that all blocks take to compute an operand, each what it copies, and that a kernel
 // of its own takes, from which they copy it then.
 struct Times {
@@ -142,7 +73,7 @@ Times times_of(const Program& program, size_t stage, const ProductOperand& opera
   for (const size_t batch : product.batches) all *= static_cast<double>(extent(batch));
   const auto bytes = static_cast<double>(size_of(graph.info(operand.tensor).dtype));
   const Stage& producer = graph.stages[operand_stage(program, operand.tensor)];
-  const double read = bytes_read(graph, producer);
+  const double read = sector_bytes_read(graph, producer);
   // What only moves data is limited by memory: its conditions and addresses are not counted.
   const double work =
       graph.pool.is(producer.bodies.front(), Op::Read)
