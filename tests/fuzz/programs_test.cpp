@@ -129,9 +129,10 @@ class Programs : public ::testing::TestWithParam<uint64_t> {
     }
   }
 
-  // What is left out must not hide what is there to find. The first 80 programs have 1.9
-  // differences each; beside 154 of these 71 meet kinks and none is unsettled; 0.8 % of what is
-  // judged is unsure, 5 % in the worst eighth.
+  // What is left out must not hide what is there to find. The first 160 programs have 1.6
+  // differences each; beside 248 of these 114 meet kinks and none is unsettled; 1.3 % of what is
+  // judged is unsure, 6 % in the worst eighth of 20 programs. One program alone may hold half of
+  // the elements of ten and be unsure of them (the 26th), so that ten do not tell.
   static void expect_evidence() {
     constexpr int64_t kFew = 10;  // of one part under sanitizers: 80 programs in eight processes
     if (counts_.programs < kFew) return;
@@ -139,10 +140,10 @@ class Programs : public ::testing::TestWithParam<uint64_t> {
     constexpr int64_t kSpread = 20;  // a part of ten programs met 18 kinks beside 12 differences
     EXPECT_LT(counts_.kinks, counts_.differences + kSpread);
     EXPECT_LT(counts_.unsettled, 5 + counts_.differences / 100);
-    EXPECT_LT(counts_.unsure, counts_.judged / 10);
     constexpr int64_t kEnough = 20;  // of which a tenth of the computations is for a GPU
-    if (counts_.programs >= kEnough && engines_->gpus() &&
-        shares().gpu_percent >= static_cast<int>(kUsualGpuPercent)) {
+    if (counts_.programs < kEnough) return;
+    EXPECT_LT(counts_.unsure, counts_.judged / 10);
+    if (engines_->gpus() && shares().gpu_percent >= static_cast<int>(kUsualGpuPercent)) {
       EXPECT_GT(counts_.on_gpu, 0);
     }
   }
