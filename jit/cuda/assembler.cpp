@@ -7,6 +7,7 @@
 #include <fstream>
 #include <regex>
 #include <system_error>
+#include <utility>
 
 #include "jit/cuda/toolkit.hpp"
 #include "runtime/expr/error.hpp"
@@ -35,6 +36,16 @@ void write(const fs::path& path, const std::string& text) {
   if (!file)
     throw Error(ErrorCode::Device, "the assembler's input cannot be written to " + path.string() +
                                        "; is the disk full?");
+}
+
+// From 12.8 on it takes several kernels at a time (12.6 does not know the option), and makes the
+// same code of them. The option is in the cubin's notes: it names no number of threads, so that all
+// machines make the same cubin.
+bool takes_kernels_together(const std::string& version) {
+  static const std::regex numbers(R"(^(\d+)\.(\d+))");
+  std::smatch found;
+  if (!std::regex_search(version, found, numbers)) return false;
+  return std::pair(std::stoi(found[1]), std::stoi(found[2])) >= std::pair(12, 8);
 }
 
 // nullopt: it does not run, or says no version.
@@ -68,10 +79,12 @@ Assembled assemble(const Assembler& assembler, const std::string& ptx,
   const process::ScratchFolder files = folder();
   const fs::path input = files / "kernels.ptx", output = files / "kernels.cubin";
   write(input, ptx);
-  const process::ProgramRun ran = process::run_program(
-      assembler.path,
-      {"--verbose", "--gpu-name", architecture, input.string(), "--output-file", output.string()},
-      files / "printed");
+  std::vector<std::string> arguments{"--verbose",    "--gpu-name",    architecture,
+                                     input.string(), "--output-file", output.string()};
+  if (takes_kernels_together(assembler.version))
+    arguments.insert(arguments.end(), {"--split-compile", "0"});
+  const process::ProgramRun ran =
+      process::run_program(assembler.path, std::move(arguments), files / "printed");
   if (ran.status < 0)
     throw Error(ErrorCode::Device, assembler.path + " was not run to its end: " +
                                        (ran.failure.empty() ? "it was killed" : ran.failure));

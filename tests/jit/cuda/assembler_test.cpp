@@ -94,6 +94,18 @@ TEST(Assembler, ItsWordsAreInTheError) {
       << said;
 }
 
+TEST(Assembler, TakesKernelsTogetherWhereItKnowsTheWord) {
+  const std::string prints = program_that("echo \"$@\"; exit 1");
+  for (const char* version : {"11.8.89", "12.0.140", "12.6.85", "9"})
+    EXPECT_EQ(refusal(ErrorCode::Compile, {prints, version}, kPtx).find("--split-compile"),
+              std::string::npos)
+        << version;
+  for (const char* version : {"12.8.93", "12.9.86", "13.0.88"})
+    EXPECT_NE(refusal(ErrorCode::Compile, {prints, version}, kPtx).find("--split-compile 0"),
+              std::string::npos)
+        << version;
+}
+
 TEST(Assembler, MakesCodeOfPtx) {
   const std::optional<Assembler> assembler = find_assembler();
   if (!assembler) GTEST_SKIP() << "no ptxas on this machine";
