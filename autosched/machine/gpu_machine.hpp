@@ -1,6 +1,7 @@
 // autosched/machine/gpu_machine.hpp -- what schedules for a GPU and their costs know of it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "runtime/process/rooms.hpp"
@@ -15,6 +16,10 @@ inline constexpr int kFlatBlockThreads = 128;  // of a block whose threads have 
 inline constexpr double kClockShare =
     0.946;                                 // of it that multiply-adds reach: 63.3 of 66.9 TFLOP/s
 inline constexpr int kWarpSchedulers = 4;  // of a multiprocessor: a warp's instruction a cycle each
+
+/// A program of so many kernels launches a graph instead (finding 0106): from four on it takes
+/// less, and making a node takes 3 to 4 us, once.
+inline constexpr size_t kLeastGraphKernels = 4, kMostGraphKernels = 2000;
 
 /// The defaults are an H100 with 80 GB: facts that its driver tells (CUDA 13, driver 580), and,
 /// where a comment says measured, what kernels reached on it. Those of another GPU come from its
@@ -34,6 +39,8 @@ struct GpuMachine {
   double memory_gb = 3350;  // GB/s, by the memory's clock and width; a copy was measured at 3010
   double l2_gb = 5500;      // GB/s of what L2 holds; measured: 6100 at 48 MB, 7600 up to 32 MB
   double launch_microseconds = 2.3;       // from a kernel to the next one; measured, 3.2 at most
+  double node_microseconds = 1;           // the same in a graph; measured, 0.97
+  double graph_microseconds = 1.5;        // a launch of a graph; measured
   int64_t kept_bytes = int64_t{4} << 30;  // of rows that wait for others, before they are computed
                                           // again: a guess, a twentieth of the memory
 };

@@ -18,6 +18,20 @@ constexpr double kMemoryShare = 0.9;
 
 double& at(GpuCostTerms& terms, GpuCostTerm term) { return terms[static_cast<size_t>(term)]; }
 
+// Whether the calls of a run, as many as they are at most, are nodes of a graph. Of more some are
+// (cuda_sections.hpp): none is the guess.
+bool are_a_graph(const std::vector<KernelCalls>& all) {
+  double calls = 0;
+  for (const KernelCalls& called : all) calls += static_cast<double>(called.calls);
+  return calls >= kLeastGraphKernels && calls <= kMostGraphKernels;
+}
+
+void be_node(GpuKernelCost& cost, const GpuMachine& machine) {
+  double& launch = at(cost.terms, GpuCostTerm::Launch);
+  cost.microseconds += machine.node_microseconds - launch;
+  launch = machine.node_microseconds;
+}
+
 double lanes_of(const GpuMachine& machine) {
   return kLanesOfScheduler * kWarpSchedulers * machine.multiprocessors;
 }
@@ -62,11 +76,15 @@ GpuKernelCost predict_kernel(const Program& program, size_t kernel, const GpuMac
 GpuProgramCost predict(const Program& program, const GpuMachine& machine) {
   GpuProgramCost total;
   std::unordered_map<const Program*, bool> from_memory;
-  for (const KernelCalls& called : kernel_calls(program)) {
+  const std::vector<KernelCalls> all = kernel_calls(program);
+  const bool is_graph = are_a_graph(all);
+  if (is_graph) total.microseconds = machine.graph_microseconds;
+  for (const KernelCalls& called : all) {
     const auto [known, is_new] = from_memory.try_emplace(called.program, false);
     if (is_new) known->second = leaves_l2(*called.program, machine);
     GpuKernelCost cost = predict_kernel(*called.program, called.kernel, machine, known->second);
     cost.calls = called.calls;
+    if (is_graph && called.calls > 0) be_node(cost, machine);
     total.microseconds += static_cast<double>(cost.calls) * cost.microseconds;
     total.kernels.push_back(cost);
   }

@@ -44,7 +44,7 @@ struct GpuKernelCost {
 struct GpuProgramCost {
   std::vector<GpuKernelCost>
       kernels;              // in the order in which they first run, scans' steps in place
-  double microseconds = 0;  // of one run
+  double microseconds = 0;  // of one run; launches of graphs, too
 };
 
 /// Of one call of a kernel; the steps of scans have no cost of their own. `from_memory`: leaves_l2.
@@ -52,7 +52,8 @@ struct GpuProgramCost {
 GpuKernelCost predict_kernel(const Program& program, size_t kernel, const GpuMachine& machine,
                              bool from_memory);
 
-/// Linear in the program's size. `program` must outlive the result.
+/// Kernels that are nodes of a graph wait less for each other. Linear in the program's size.
+/// `program` must outlive the result.
 GpuProgramCost predict(const Program& program, const GpuMachine& machine);
 
 /// The least microseconds that so many floating operations and bytes through memory take: the

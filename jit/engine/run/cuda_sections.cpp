@@ -12,7 +12,7 @@ namespace {
 
 // How many kernels a step launches; more than kMostGraphKernels: too many, or nobody knows.
 size_t launches_of(const ExecutionPlan& plan, const StepPlan& step) {
-  constexpr size_t kTooMany = kMostGraphKernels + 1;
+  constexpr size_t kTooMany = sched::kMostGraphKernels + 1;
   if (!step.scan) return plan.kernels[step.number].tasks > 0 ? 1 : 0;
   const ScanPlan& scan = plan.scans[step.number];
   if (scan.conditional) return kTooMany;
@@ -103,7 +103,7 @@ std::vector<CudaSection> sections_of(const ExecutionPlan& plan) {
   const auto cut = [&](size_t begin, size_t end, size_t launches) {
     if (begin == end) return;
     CudaSection& section = sections.emplace_back(CudaSection{begin, end, {}});
-    if (launches < kLeastGraphKernels || launches > kMostGraphKernels) return;
+    if (launches < sched::kLeastGraphKernels || launches > sched::kMostGraphKernels) return;
     Unrolling unrolling(plan);
     unrolling.add(steps.subspan(begin, end - begin), begin);
     section.graph = unrolling.take();
@@ -111,7 +111,7 @@ std::vector<CudaSection> sections_of(const ExecutionPlan& plan) {
   size_t begin = 0, launches = 0;
   for (size_t s = 0; s < steps.size(); ++s) {
     const size_t more = launches_of(plan, steps[s]);
-    if (launches + more > kMostGraphKernels) {
+    if (launches + more > sched::kMostGraphKernels) {
       cut(begin, s, launches);
       begin = s;
       launches = 0;

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "autosched/machine/gpu_machine.hpp"
 #include "jit/engine/plan/plan.hpp"
 
 namespace adjit::engine {
@@ -25,13 +26,10 @@ struct CudaSection {
   std::vector<GraphNode> graph;  // in the order of a run; empty: kernels are launched one by one
 };
 
-// Measured on an H100: a launch takes 2.3 to 3.2 us, a node of a graph 1, launching a graph 1.5;
-// making a node of it takes 3 to 4 us, once.
-inline constexpr size_t kLeastGraphKernels = 4, kMostGraphKernels = 2000;
-
-/// Of all steps, in order. Scans are unrolled into the graph around them, but for those of more
-/// than kMostGraphKernels launches, and for loops that end where data says so: these are sections
-/// of their own without a graph. Kernels without tasks are no nodes.
+/// Of all steps, in order; those of kLeastGraphKernels to kMostGraphKernels (gpu_machine.hpp) are
+/// graphs. Scans are unrolled into the graph around them, but for those of more launches, and for
+/// loops that end where data says so: these are sections of their own without a graph. Kernels
+/// without tasks are no nodes.
 std::vector<CudaSection> sections_of(const ExecutionPlan& plan);
 
 inline std::span<const StepPlan> steps_of(const ExecutionPlan& plan, const CudaSection& section) {

@@ -39,6 +39,37 @@ TEST(GpuCost, ASmallKernelIsItsLaunch) {
   EXPECT_LT(cost.microseconds, 1.2 * kGpu.launch_microseconds);
 }
 
+// Three kernels are launches, four are nodes of a graph, which is launched once.
+TEST(GpuCost, ManyKernelsAreAGraph) {
+  const auto cost_of_sums = [](int count) {
+    Builder b;
+    b.input("x", {8, 8});
+    TensorId last{0};
+    for (int k = 0; k < count; ++k) {
+      Stage stage;
+      stage.domain.extents = {8, 8};
+      stage.domain.output_rank = 2;
+      const std::vector<ExprId> here{b.axis(1), b.axis(0)};
+      stage.bodies = {read(b.graph, last, here)};
+      stage.results = {add_tensor(b.graph, "y" + std::to_string(k), DType::Float32, {8, 8})};
+      last = stage.results[0];
+      b.graph.stages.push_back(std::move(stage));
+    }
+    b.graph.outputs = {last};
+    Program p = initial_program(b.graph, kGpu);
+    for (size_t s = 0; s < p.graph.stages.size(); ++s) p = flat_loops(std::move(p), s, kGpu);
+    return predict(p, kGpu);
+  };
+  const GpuProgramCost three = cost_of_sums(3), four = cost_of_sums(4);
+  ASSERT_EQ(four.kernels.size(), 4u);
+  EXPECT_EQ(term(three.kernels[0], GpuCostTerm::Launch), kGpu.launch_microseconds);
+  EXPECT_EQ(term(four.kernels[0], GpuCostTerm::Launch), kGpu.node_microseconds);
+  double nodes = kGpu.graph_microseconds;
+  for (const GpuKernelCost& kernel : four.kernels) nodes += kernel.microseconds;
+  EXPECT_DOUBLE_EQ(four.microseconds, nodes);
+  EXPECT_LT(four.microseconds, three.microseconds);
+}
+
 TEST(GpuCost, ALargeCopyIsItsBytes) {
   const Program p = copy_of(16384, 16384);
   const GpuKernelCost kernel = cost_of(p).kernels.at(0);
@@ -158,7 +189,7 @@ def f(float(8) h0, float(8, 8) w) -> (h) {
                                      kGpu);
   const GpuProgramCost cost = cost_of(p);
   int64_t most = 0;
-  double total = 0;
+  double total = kGpu.graph_microseconds;
   for (const GpuKernelCost& kernel : cost.kernels) {
     most = std::max(most, kernel.calls);
     total += static_cast<double>(kernel.calls) * kernel.microseconds;

@@ -136,9 +136,9 @@ TEST(CudaSections, LoopsThatDataEndAreSectionsOfTheirOwn) {
 }
 
 TEST(CudaSections, LongPlansAreSeveralGraphsAndLongScansNone) {
-  const std::vector<CudaSection> sections = sections_of(chain(2 * kMostGraphKernels + 5));
+  const std::vector<CudaSection> sections = sections_of(chain(2 * sched::kMostGraphKernels + 5));
   ASSERT_EQ(sections.size(), 3u);
-  EXPECT_EQ(sections[1].graph.size(), kMostGraphKernels);
+  EXPECT_EQ(sections[1].graph.size(), sched::kMostGraphKernels);
   EXPECT_EQ(sections[1].graph[0].waits, std::vector<size_t>{}) << "what is before it is done";
   EXPECT_EQ(sections[1].graph[1].waits, std::vector<size_t>{0});
   EXPECT_EQ(sections[2].graph.size(), 5u);
@@ -147,8 +147,8 @@ TEST(CudaSections, LongPlansAreSeveralGraphsAndLongScansNone) {
   of.steps = {kernel(plan), kernel(plan)};
   plan.steps.push_back(scan(plan, of));
   EXPECT_TRUE(sections_of(plan)[0].graph.empty());
-  plan.scans[0].trips = kMostGraphKernels / 2;
-  EXPECT_EQ(sections_of(plan)[0].graph.size(), kMostGraphKernels);
+  plan.scans[0].trips = sched::kMostGraphKernels / 2;
+  EXPECT_EQ(sections_of(plan)[0].graph.size(), sched::kMostGraphKernels);
 }
 
 }  // namespace
