@@ -16,7 +16,8 @@ using Axes = uint64_t;
 
 Axes axis_bit(size_t axis) { return Axes{1} << std::min<size_t>(axis, 63); }
 
-// Iterations, of all threads, of the loops around values that change with these axes.
+// Iterations, of all threads, of the loops around values that change with these axes. Instances of
+// a tile have in common what their axes do not change, in whatever order its loops are.
 class Iterations {
  public:
   explicit Iterations(const NestRoles& nest) : nest_(nest) {}
@@ -35,8 +36,12 @@ class Iterations {
       if (axes & axis_bit(placed.path[l].axis)) end = l + 1;
     double count = 1;
     for (const RoleOfLoop& role : nest_.roles) {
+      const Loop& loop = placed.path[role.loop];
       const bool alone = role.role == Role::Step || role.role == Role::Lane;
-      if (!alone || role.loop < end) count *= role.trips;
+      const bool around = in_tile(loop) && role.loop >= placed.first
+                              ? (axes & axis_bit(loop.axis)) != 0
+                              : role.loop < end;
+      if (!alone || around) count *= role.trips;
     }
     return count;
   }

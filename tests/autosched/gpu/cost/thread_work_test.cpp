@@ -30,6 +30,18 @@ TEST(ThreadWork, EachValueCountsInTheInnermostLoopThatItChangesWith) {
   EXPECT_EQ(operations(parallel(p, 0, 2)), 2 * 8 * 4);
 }
 
+// Whichever of its loops is the inner one.
+TEST(ThreadWork, InstancesOfATileShareWhatTheirAxesDoNotChange) {
+  const Program whole = program_of(
+      "def f(float(8, 16) x, float(4, 16) y) -> (z) { z(i, j) +=! (x(i, k) + 1.0) * (y(j, k) + "
+      "1.0) "
+      "}");
+  const Program rows = unroll(unroll(whole, 0, 0, 8), 0, 1, 4),
+                columns = unroll(unroll(whole, 0, 1, 4), 0, 0, 8);
+  EXPECT_EQ(operations(rows), 16 * (8 + 4 + 8 * 4));
+  EXPECT_EQ(operations(columns), operations(rows));
+}
+
 TEST(ThreadWork, AProductThatIsAddedUpIsOneInstruction) {
   EXPECT_EQ(operations(program_of("def f(float(8, 16) x) -> (s) { s(i) +=! x(i, k) * x(i, k) }")),
             8 * 16);
