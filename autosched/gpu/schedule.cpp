@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "autosched/analysis/scan_invariants.hpp"
+#include "autosched/gpu/factor_sums.hpp"
 #include "autosched/gpu/fuse_columns.hpp"
 #include "autosched/gpu/fuse_epilogues.hpp"
 #include "autosched/gpu/fuse_rows.hpp"
@@ -119,6 +120,8 @@ Program invert_scatters_of(Program program, Context& context) {
   return invert_scatters(std::move(program), context.machine, context.choices);
 }
 
+Program factor_sums_of(Program program, Context&) { return factor_sums(std::move(program)); }
+
 Program fuse_columns_of(Program program, Context& context) {
   return fuse_columns(std::move(program), context.machine, context.choices);
 }
@@ -194,6 +197,7 @@ std::span<const GpuPass> pass_list() {
       {"fuse siblings", {FuseSiblings}, true, fuse_siblings_of},
       {"rematerialize", {EagerOutputs, Rematerialize}, true, rematerialize_some},
       {"invert scatters", {Invert}, true, invert_scatters_of},
+      {"factor sums", {}, true, factor_sums_of},
       {"pack gathers", {Pack, EagerOutputs}, false, pack_gathers_of},
       {"fuse columns", {FuseSiblings}, true, fuse_columns_of},
       {"fuse rows", {ComputeAt}, true, fuse_rows_of},

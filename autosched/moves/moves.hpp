@@ -122,6 +122,11 @@ Program eager_outputs(Program program);
 /// values.
 Program unroll_reduction(Program program, size_t stage);
 
+/// Writes a short axis of a sum out inside its terms: what the axis does not move is multiplied by
+/// the sum of the factors that it moves, where any of its points has a term. For one sum of floats,
+/// over an axis that no condition of its domain bounds.
+Program factor_out(Program program, size_t stage, size_t axis);
+
 /// Splits a reduction (an associative combiner other than Custom) into `parts` partial results over
 /// equal ranges of one reduction axis, and a stage that combines them: the partial results get a
 /// leading output axis over the parts. The new stage of partial results stands just before `stage`,

@@ -218,6 +218,16 @@ constexpr MoveRow kMoves[] = {
        const size_t stage = e.stage("stage");
        p = unroll_reduction(std::move(p), stage);
      }},
+    {"factor_out",
+     "",
+     "Writes a short axis of a sum out inside its terms: what the axis does not move is multiplied "
+     "by the sum of the factors that it moves.",
+     {{{"stage", "a sum, by name"},
+       {"axis", "an axis of its reduction of up to 8 points, by number"}}},
+     [](Program& p, const MoveEntry& e) {
+       const size_t stage = e.stage("stage"), axis = e.axis("axis", stage);
+       p = factor_out(std::move(p), stage, axis);
+     }},
     {"rfactor",
      "split_reduction",
      "Splits a reduction into partial results over equal ranges of an axis, and a stage that "

@@ -193,9 +193,9 @@ TEST(GpuSchedule, ShowsItsPasses) {
                 [&](const std::string& pass, const Program&) { seen.push_back(pass); });
   EXPECT_EQ(seen, (std::vector<std::string>{
                       "start", "inline parts", "inline", "recompute values", "join sums",
-                      "fuse siblings", "rematerialize", "invert scatters", "pack gathers",
-                      "fuse columns", "fuse rows", "products", "split prefixes", "split reductions",
-                      "fuse epilogues", "schedule kernels", "alias reshapes"}));
+                      "fuse siblings", "rematerialize", "invert scatters", "factor sums",
+                      "pack gathers", "fuse columns", "fuse rows", "products", "split prefixes",
+                      "split reductions", "fuse epilogues", "schedule kernels", "alias reshapes"}));
 }
 
 TEST(GpuSchedule, ComputesAgainWhatIsAskedFor) {

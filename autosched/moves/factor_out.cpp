@@ -1,0 +1,93 @@
+// autosched/moves/factor_out.cpp -- what an axis of a sum does not move, out of its terms.
+//
+//   y[j, k] = sum over r, o < 2 of (v[j, r] * w[r, o] if I[r] + o == k, else 0)   becomes
+//   y[j, k] = sum over r of (v[j, r] * (w0[r, k] + w1[r, k]) if any has a term, else 0),
+//   wo[r, k] = w[r, o] if I[r] + o == k, else 0
+// A factor that is no number reaches those results alone that have a term of it, as before.
+#include <vector>
+
+#include "autosched/analysis/reads/factored_sum.hpp"
+#include "autosched/moves/moves.hpp"
+#include "autosched/moves/record/record.hpp"
+#include "autosched/program/graph_edit.hpp"
+#include "autosched/program/limits.hpp"
+
+namespace adjit::sched {
+namespace {
+
+// The terms along an axis: what the others stand for without it, and the axis for each point.
+class Points {
+ public:
+  Points(ExprPool& pool, const Domain& domain, size_t axis) : pool_(pool), axis_(axis) {
+    for (size_t a = 0; a < domain.rank(); ++a) now_.push_back(pool.axis(a <= axis ? a : a - 1));
+  }
+
+  ExprId at(ExprId expr, int64_t point) {
+    now_[axis_] = pool_.constant_int(point);
+    return body_at(pool_, expr, now_, {});
+  }
+  std::span<const ExprId> now() const { return now_; }
+  size_t axis() const { return axis_; }
+
+ private:
+  ExprPool& pool_;
+  size_t axis_;
+  std::vector<ExprId> now_;
+};
+
+// Whether a term is there at any point, and the sum of what the axis moves where it is.
+struct Moved {
+  ExprId any, sum;
+};
+Moved sum_of_moved(ExprPool& pool, const FactoredSum& terms, DType dtype, int64_t extent,
+                   Points& points) {
+  const ExprId value = product_of(pool, terms.moved, dtype);
+  const bool chooses = terms.condition.valid() && uses(pool, terms.condition, points.axis());
+  Moved all;
+  if (terms.condition.valid() && !chooses) all.any = points.at(terms.condition, 0);
+  for (int64_t point = 0; point < extent; ++point) {
+    ExprId term = points.at(value, point);
+    if (chooses) {
+      const ExprId here = points.at(terms.condition, point);
+      term = pool.select(here, term, pool.constant(0, dtype));
+      all.any = all.any.valid() ? pool.make(Op::Or, {all.any, here}) : here;
+    }
+    all.sum = all.sum.valid() ? pool.add(all.sum, term) : term;
+  }
+  return all;
+}
+
+}  // namespace
+
+Program factor_out(Program program, size_t stage, size_t axis) {
+  constexpr int64_t kMostPoints = 8;
+  const Move move = begin_move("factor_out", program, stage);
+  ExprPool& pool = program.graph.pool;
+  Stage sum = move.stage_ref();
+  const FactoredSum terms = factored_sum(program.graph, sum, axis);
+  if (terms.refusal) move.refuse(terms.refusal);
+  const int64_t extent = sum.domain.extents[axis];
+  move.require(extent >= 1 && extent <= kMostPoints, "the axis has none or too many points");
+  const size_t nodes = reachable(pool, sum.bodies).size();
+  move.require(nodes <= kNodeLimit / static_cast<size_t>(extent), "its terms are too long");
+  move.own_kernel("take it out before attaching it or others to it");
+  const DType dtype = pool.dtype(sum.bodies[0]);
+  Points points(pool, sum.domain, axis);
+  const Moved moved = sum_of_moved(pool, terms, dtype, extent, points);
+  const ExprId still = points.at(product_of(pool, terms.still, dtype), 0);
+  sum.bodies = {pool.mul(still, moved.sum)};
+  if (moved.any.valid())
+    sum.bodies = {pool.select(moved.any, sum.bodies[0], pool.constant(0, dtype))};
+  Domain box;
+  box.extents = sum.domain.extents;
+  box.extents.erase(box.extents.begin() + static_cast<std::ptrdiff_t>(axis));
+  box.output_rank = sum.domain.output_rank;
+  sum.domain = with_rows_of(pool, sum.domain, std::move(box), points.now());
+  program.graph.stages[stage] = std::move(sum);
+  reset_nest(program, stage);
+  index_readers(program);
+  move.record({{"axis", axis}});
+  return program;
+}
+
+}  // namespace adjit::sched

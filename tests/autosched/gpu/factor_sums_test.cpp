@@ -1,0 +1,47 @@
+// tests/autosched/gpu/factor_sums_test.cpp -- which sums have their factors taken out.
+#include "autosched/gpu/factor_sums.hpp"
+
+#include <string>
+
+#include "autosched/lower/initial_program.hpp"
+#include "autosched/search/scheduler.hpp"
+#include "runtime/graph/parse/text_module.hpp"
+#include "tests/autosched/gpu/machines.hpp"
+#include "tests/autosched/programs.hpp"
+
+namespace adjit::sched {
+namespace {
+
+// How many axes are left of two results' and of the reduction's.
+size_t axes_left(const std::string& term, int64_t offsets = 2) {
+  const Graph graph = parse_graph(
+      "def f(float(16, 3) x, float(16, 4) w) -> (y) {\n  y(j, k) +=! " + term +
+      " where j in 0:3, k in 0:4, r_i in 0:16, r_o in 0:" + std::to_string(offsets) + "\n}");
+  const Program p = factor_sums(initial_program(graph, kGpu));
+  expect_faithful(p, graph);
+  return p.graph.stages[0].domain.rank();
+}
+
+TEST(FactorSums, AreThoseOfResultsAlongWhichTheRestIsTheSame) {
+  EXPECT_EQ(axes_left("x(r_i, j) * (w(r_i, k) + float(r_o))"), 3u);
+  EXPECT_EQ(axes_left("x(r_i, j) * (w(r_i, j) + float(r_o * k))"), 4u)
+      << "each result has a factor of its own";
+  EXPECT_EQ(axes_left("x(r_i, j) * (w(r_i, k) + float(r_o))", 3), 4u) << "it is long";
+}
+
+// Each pixel adds to two of eight depths of its cell, in all of twelve channels: 96 additions of a
+// pixel, not 192.
+TEST(FactorSums, PixelsOfAGridAddOnceToADepth) {
+  const Graph graph = parse_graph(R"(
+def f(float(12, 256, 256) x, float(256, 256) d) -> (g) {
+  scatter float(12, 8, 4, 4) g(c, max(min(o + int64(floor(d(i, j))), 7), 0), i // 64, j // 64) +=!
+      x(c, i, j) * select(o == 0, 1.0 - d(i, j), d(i, j))
+    where c in 0:12, i in 0:256, j in 0:256, o in 0:2
+})");
+  const Program p = default_schedule(graph, kGpu);
+  EXPECT_TRUE(has_move(p, "scatter_to_gather"));
+  EXPECT_TRUE(has_move(p, "factor_out"));
+}
+
+}  // namespace
+}  // namespace adjit::sched
