@@ -46,6 +46,12 @@ inline int64_t alignment_of(const Target& target) {
   return std::holds_alternative<CpuMachine>(target) ? kLineBytes : kAllocationBytes;
 }
 
+/// Whether what the ranges of indices decide is folded where stages are inlined: threads of a GPU
+/// compute indices, and choices by them, each for itself, lanes of a processor once for all.
+inline bool folds_ranges(const Target& target) {
+  return std::holds_alternative<GpuMachine>(target);
+}
+
 /// Whether code is made for what divides the addresses of arrays: a processor reads vectors
 /// anywhere.
 inline bool knows_alignment(const Target& target) {

@@ -8,6 +8,7 @@
 #include "autosched/moves/substitution.hpp"
 #include "autosched/program/graph_edit.hpp"
 #include "autosched/program/required_region.hpp"
+#include "runtime/expr/range_fold.hpp"
 
 namespace adjit::sched {
 namespace {
@@ -50,6 +51,9 @@ Program substitute(Program program, std::span<const size_t> stages, const char* 
     if (affected[s]) {
       substitution.apply(stage);
       near_indices(program.graph, stage);
+      if (folds_ranges(program.target))
+        for (ExprId& body : stage.bodies)
+          body = folded_by_ranges(program.graph.pool, body, stage.domain.extents);
     }
     if (next == chosen.end() || *next != s) continue;
     ++next;

@@ -1,6 +1,7 @@
 // tests/autosched/moves/inline_test.cpp -- stages substituted into what reads them.
 #include <gtest/gtest.h>
 
+#include "runtime/graph/parse/text_module.hpp"
 #include "tests/autosched/programs.hpp"
 
 namespace adjit::sched {
@@ -48,6 +49,24 @@ TEST(Inline, ChainsCollapseAtOnce) {
   const Program p = inline_stages(plain(b.graph), all);
   EXPECT_EQ(p.kernels.size(), 1u);
   expect_faithful(p, b.graph);
+}
+
+// Each thread of a GPU would compute a remainder that the index says.
+TEST(Inline, FoldsWhatIndicesDecideForGpus) {
+  const Graph g = parse_graph(
+      "def f(float(8) x) -> (y) {\n t(j) = x(j) * float(j % 2)\n"
+      " y(i, k) = t(2 * i + k) where i in 0:4, k in 0:2\n}");
+  const auto remainders = [](const Program& p) {
+    size_t count = 0;
+    for (const ExprId id : reachable(p.graph.pool, p.graph.stages[0].bodies))
+      count += p.graph.pool.is(id, Op::Mod) ? 1 : 0;
+    return count;
+  };
+  const Program gpu = inline_stages(initial_program(g, GpuMachine()), StageNumbers{0});
+  EXPECT_EQ(remainders(gpu), 0u);
+  expect_faithful(gpu, g);
+  EXPECT_EQ(remainders(inline_stages(plain(g), StageNumbers{0})), 1u)
+      << "lanes of a processor compute it once for all";
 }
 
 TEST(Recompute, LeavesTheStageForTheCaller) {
