@@ -22,6 +22,9 @@ namespace {
 // from memory (63 TFLOP/s, 3 TB/s), since threads share what they read.
 constexpr double kContractionReuse = 8;  // of each operand's elements
 
+// Elements of a sector: a guess, too.
+constexpr int64_t kShortWindow = 8;
+
 struct AxisThreads {
   size_t axis = 0;
   int64_t threads = 1;  // that go along it
@@ -77,6 +80,8 @@ class ThreadGridMaker {
   void place_neighbours(size_t axis) {
     const auto loop = std::ranges::find(loops_, axis, &Loop::axis);
     if (loop == loops_.end() || !takes_threads(*loop) || loop->step != 1) return;
+    // Of a short window, neighbouring results read neighbours as well, and none waits for another.
+    if (is_reduction(*loop) && loop->trips < kShortWindow && neighbours_ < 2) return;
     int64_t lanes = lanes_along(graph_, stage_, axis, loop->trips);
     // Few vectors leave threads idle; and a tile that is not whole is no reduction that threads
     // share.

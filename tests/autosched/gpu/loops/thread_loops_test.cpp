@@ -49,6 +49,14 @@ TEST(ThreadLoops, ThreadsThatAreLeftTakeOtherResults) {
             "serial:i:2 thread:i:4 thread:j:32 vector:j:4");
 }
 
+// Two threads of two terms each would wait for each other.
+TEST(ThreadLoops, AShortWindowIsOneThreads) {
+  EXPECT_EQ(shared_by(64,
+                      "float(8, 32) x) -> (y) { y(i, j) +=! x(i, 2 * j + r) where i in 0:8, "
+                      "j in 0:16, r in 0:2 }"),
+            "serial:i:2 thread:i:4 thread:j:16 serial:r_k:2");
+}
+
 TEST(ThreadLoops, ColumnsAreAddedUpInParts) {
   EXPECT_EQ(shared_by(256,
                       "float(100, 128) x) -> (y) { y(j) +=! x(r, j) where j in 0:128, "
