@@ -9,9 +9,11 @@
 #include <vector>
 
 #include "autosched/analysis/access.hpp"
+#include "autosched/analysis/reads/aligned_axes.hpp"
 #include "autosched/analysis/reads/join_chain.hpp"
 #include "autosched/analysis/reads/select_axis.hpp"
 #include "autosched/gpu/cost/cost.hpp"
+#include "autosched/gpu/fuse_epilogues.hpp"
 #include "autosched/gpu/loops/block_loops.hpp"
 #include "autosched/gpu/loops/register_tile.hpp"
 #include "autosched/gpu/loops/thread_loops.hpp"
@@ -36,6 +38,10 @@ namespace {
 constexpr double kPointsOfFewBlocks = 64 << 10;
 constexpr int64_t kGroupsOfRows = 8;  // at least, where the last one has fewer rows: a guess, too
 constexpr int64_t kCommonBytes = 4;   // of an element: sectors hold eight of them
+// Stages of fewer points than an eighth of their reader's are left where they are: what a block
+// computes of them again, or many blocks wait for, is no row. And what a prediction must leave of
+// the time. Both are guesses.
+constexpr double kMostShrinking = 8, kClearlyFaster = 0.95;
 
 // Two blocks of a multiprocessor.
 int64_t bytes_of_block(const GpuMachine& machine) {
@@ -113,6 +119,7 @@ class RowFuser {
       if (!path || !path->steps.empty() || !may_take_part(s)) continue;
       if (!nest_at(program_, *path).attached.empty()) continue;  // it has its rows (fuse_columns)
       if (deciding_axis(program_.graph, program_.graph.stages[s])) continue;
+      if (attach_aligned(s)) continue;
       const Program before = program_;
       // One producer decides about the order of loops for all: where that does not pay, without.
       for (const bool reorders : {true, false}) {
@@ -134,6 +141,48 @@ class RowFuser {
     return program_.kernels[find_nest(program_, host)->kernel].root;
   }
 
+  // Where windows move along some axes, all stages that a host is made of are computed for each
+  // point of the others at once, if that is predicted to be clearly faster.
+  bool attach_aligned(size_t host) {
+    if (!aligns_) return false;
+    const LoweredGraph& graph = program_.graph;
+    const double points = box_points(graph.stages[host].domain);
+    const AlignedAxes aligned = aligned_axes(graph, producers_, host, [&](size_t s) {
+      return may_take_part(s) && kMostShrinking * box_points(graph.stages[s].domain) >= points;
+    });
+    const auto is_window = [&](size_t s) { return sums_windows(graph, graph.stages[s]); };
+    const auto alone = [&](size_t s) { return is_alone(program_, s); };
+    if (aligned.stages.size() < 2 || aligned.axes.empty() ||
+        !std::ranges::any_of(aligned.stages, is_window) ||
+        !std::ranges::all_of(aligned.stages, alone))
+      return false;
+    const Program apart = part_of(program_, aligned.stages);
+    const bool from_memory = leaves_l2(program_, machine_);
+    Choices unasked;
+    RowFuser usual(apart, machine_, unasked), by_rows(apart, machine_, unasked);
+    usual.aligns_ = false;
+    return by_rows.attach_at_axes(aligned.stages.size() - 1, aligned.axes) &&
+           microseconds_of_kernels(by_rows.program_, machine_, from_memory) <
+               kClearlyFaster *
+                   microseconds_of_part(fuse_epilogues(usual(), machine_), machine_, from_memory) &&
+           attach_at_axes(host, aligned.axes);
+  }
+
+  // The loops over these axes come first; false where nothing is attached.
+  bool attach_at_axes(size_t host, const std::vector<size_t>& axes) {
+    Program before = program_;
+    std::vector<size_t> order = axes;
+    for (size_t l = 0; l < nest_of_root(host).loops.size(); ++l)
+      if (std::ranges::find(axes, l) == axes.end()) order.push_back(l);
+    if (!std::ranges::is_sorted(order)) program_ = reorder(std::move(program_), host, order);
+    attach_producers(program_, producers_, host, [&](size_t stage) {
+      return may_take_part(stage) && attach_at(stage, host, axes.size());
+    });
+    if (!nest_of_root(host).attached.empty() && take_several_rows(host)) return true;
+    program_ = std::move(before);
+    return false;
+  }
+
   // Whether a kernel of its own is predicted to be faster; false where the host has others already.
   bool is_faster_alone(size_t stage, size_t host) const {
     const Stage& s = program_.graph.stages[stage];
@@ -145,6 +194,7 @@ class RowFuser {
     Choices unasked;
     RowFuser fuser(apart, machine_, unasked);
     fuser.asks_cost_ = false;
+    fuser.aligns_ = false;
     const bool from_memory = leaves_l2(program_, machine_);
     return microseconds_of_part(fuser(), machine_, from_memory) >
            microseconds_of_part(apart, machine_, from_memory);
@@ -309,6 +359,7 @@ class RowFuser {
   std::vector<size_t> producers_;  // per tensor
   bool reorders_ = true;           // whether a host's loops may get another order
   bool asks_cost_ = true;          // of what may be faster alone
+  bool aligns_ = true;             // whether it tries aligned axes
 };
 
 }  // namespace

@@ -124,6 +124,30 @@ TEST(FuseRows, TermsThatNeighboursShareAreNotARowsOwn) {
       2u);
 }
 
+// A response normalised over neighbouring channels, and an interpolated image's gradient: windows
+// move along one axis, and a block has all that its points of the others need.
+TEST(FuseRows, StagesOfWindowsAreRowsOfTheOtherAxes) {
+  GpuMachine machine = kNarrowGpu;
+  machine.multiprocessors = 8;
+  const Graph channels = parse_graph(R"(
+def f(float(2, 16, 2, 64) x, float(2, 16, 2, 64) g) -> (d) {
+  s(i, j, k, l) +=! x(i, j + r - 2, k, l) * x(i, j + r - 2, k, l)
+    where i in 0:2, j in 0:16, k in 0:2, l in 0:64, r in 0:5, j + r >= 2, j + r <= 17
+  p(i, j, k, l) = g(i, j, k, l) * x(i, j, k, l) * pow(s(i, j, k, l) + 1.0, -1.75)
+  d(i, j, k, l) +=! p(i, j - r + 2, k, l) * x(i, j, k, l)
+    where i in 0:2, j in 0:16, k in 0:2, l in 0:64, r in 0:5, j + 2 >= r, r + 13 >= j
+})");
+  EXPECT_EQ(fused(channels, machine), "d(s p)");
+  EXPECT_EQ(loops_text(fuse_rows(initial_program(channels, machine), machine), "d"),
+            "serial:i:2 serial:k:2 serial:l:2 serial:l:32 serial:j:16 serial:r_m:5");
+  const Graph image = parse_graph(R"(
+def f(float(2, 4, 32, 128) g) -> (d) {
+  a(i, j, k, l) +=! g(i, j, k, 2 * l + r) where i in 0:2, j in 0:4, k in 0:32, l in 0:64, r in 0:2
+  d(i, j, k, l) +=! a(i, j, 2 * k + r, l) where i in 0:2, j in 0:4, k in 0:16, l in 0:64, r in 0:2
+})");
+  EXPECT_EQ(fused(image, machine), "d(a)");
+}
+
 TEST(FuseRows, WhatIsReadElsewhereIsStoredThere) {
   EXPECT_EQ(fused("float(300, 100) x) -> (s, y) { s(i) +=! x(i, r)\n y(i, j) = x(i, j) / s(i) }"),
             "y(s)");
