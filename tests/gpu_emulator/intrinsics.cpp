@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <map>
 
 #include "tests/gpu_emulator/running.hpp"
@@ -115,6 +116,16 @@ void wait_all() {
   Running::now().wait_for_copies(0);
 }
 
+// PTX ISA, "cvt": too large or too small a number becomes the last integer, NaN of a float as a
+// 32-bit integer 0, else the one whose highest bit alone is set.
+template <typename To, typename From>
+To truncated(From x) {
+  using Limits = std::numeric_limits<To>;
+  if (std::isnan(x)) return sizeof(To) == 4 && sizeof(From) == 4 ? 0 : Limits::min();
+  if (x >= -static_cast<From>(Limits::min())) return Limits::max();
+  return x <= static_cast<From>(Limits::min()) ? Limits::min() : static_cast<To>(x);
+}
+
 float reciprocal_root(float x) { return 1 / std::sqrt(x); }
 float power_of_two(float x) { return std::exp2(x); }
 float reciprocal(float x) { return 1 / x; }
@@ -167,6 +178,10 @@ const void* intrinsic_of_host(const std::string& name) {
       {"cp.async.commit.group", address(commit)},
       {"cp.async.wait.group", address(wait_group)},
       {"cp.async.wait.all", address(wait_all)},
+      {"f2i.rz", address(truncated<int32_t, float>)},
+      {"f2ll.rz", address(truncated<int64_t, float>)},
+      {"d2i.rz", address(truncated<int32_t, double>)},
+      {"d2ll.rz", address(truncated<int64_t, double>)},
       {"rsqrt.approx.f", address(reciprocal_root)},
       {"ex2.approx.f", address(power_of_two)},
       {"rcp.rn.f", address(reciprocal)},

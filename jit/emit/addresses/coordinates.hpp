@@ -15,20 +15,27 @@ class Coordinates {
   /// The value of a node, of which its coordinate is made.
   using ValueOf = std::function<Emitted(ExprId, const Point&)>;
   Coordinates(const BodyContext& context, ValueOf value_of)
-      : context_(context), value_of_(std::move(value_of)), narrow_(context.shape, context.scopes) {}
+      : context_(context),
+        value_of_(std::move(value_of)),
+        in_lanes_(context.shape, context.scopes),
+        scalars_(context.shape, context.scopes) {}
 
   /// An index that is no affine form, for an address: Int64, or Int32 in lanes.
   Emitted operator()(ExprId id, const Point& point);
-  void forget() { narrow_.forget(); }
+  void forget() {
+    in_lanes_.forget();
+    scalars_.forget();
+  }
 
  private:
-  Emitted narrow(ExprId id, const Point& point);
-  Emitted made_narrow(ExprId id, const Point& point);
+  // `lanes`: one for each lane, else one for all.
+  Emitted narrow(ExprId id, const Point& point, bool lanes);
+  Emitted made_narrow(ExprId id, const Point& point, bool lanes);
   llvm::Value* truncated(llvm::Value* value);
 
   const BodyContext context_;
   const ValueOf value_of_;
-  PointMemo narrow_;
+  PointMemo in_lanes_, scalars_;
 };
 
 }  // namespace adjit::emit

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "jit/emit/math/elementary.hpp"
+#include "jit/emit/operations/truncation.hpp"
 #include "runtime/expr/error.hpp"
 
 namespace adjit::emit {
@@ -273,7 +274,9 @@ Value* through_half(VectorMath& math, DType to, Value* v) {
 
 // Towards zero; what is too large or too small gives the last integer, NaN gives 0. (LLVM takes its
 // own saturating conversions of vectors apart into lanes.)
-Value* truncate_saturating(Builder& b, DType to, llvm::Type* type, Value* v) {
+Value* truncate_saturating(Builder& b, bool gpu, DType to, llvm::Type* type, Value* v) {
+  if (gpu && !type->isVectorTy() && (to == DType::Int32 || to == DType::Int64))
+    return truncated_on_gpu(b, v, type);
   const auto bits = static_cast<int>(8 * size_of(to));
   const bool is_signed = !is_unsigned(to);
   Value* limit = llvm::ConstantFP::get(v->getType(), std::ldexp(1.0, is_signed ? bits - 1 : bits));
@@ -299,7 +302,7 @@ Value* cast(Builder& b, VectorMath& math, DType from, DType to, Value* v) {
   llvm::Type* type = shaped(element_type(b, to), v);
   if (is_float(from)) {
     if (to == DType::Bool) return b.CreateFCmpUNE(v, zero_like(v));
-    if (!is_float(to)) return truncate_saturating(b, to, type, v);
+    if (!is_float(to)) return truncate_saturating(b, math.features().gpu, to, type, v);
     if (is_half(to)) return through_half(math, to, v);
     if (to == DType::Float64 && from != DType::Float64) return b.CreateFPExt(v, type);
     return from == DType::Float64 && to != DType::Float64 ? b.CreateFPTrunc(v, type) : v;

@@ -17,8 +17,13 @@ namespace {
 class BodyAnalysis {
  public:
   BodyAnalysis(BodyShape& shape, const TensorPlaces& places, IndexForms& forms,
-               std::unordered_map<uint32_t, BodyNode>& nodes)
-      : shape_(shape), pool_(shape.graph->pool), places_(places), forms_(forms), nodes_(nodes) {}
+               std::unordered_map<uint32_t, BodyNode>& nodes, bool gpu)
+      : shape_(shape),
+        pool_(shape.graph->pool),
+        places_(places),
+        forms_(forms),
+        nodes_(nodes),
+        gpu_(gpu) {}
 
   void find_dependences() {
     for (ExprId id : reachable(pool_, expressions_of(*shape_.nest->stage))) {
@@ -150,7 +155,7 @@ class BodyAnalysis {
     if (forms_.form(coordinate)) return;
     BodyNode& node = nodes_.at(coordinate.value);
     if (coordinates_.insert(coordinate.value).second)
-      node.narrow = node.dependence.lanes && is_narrow(forms_, coordinate);
+      node.narrow = (node.dependence.lanes || gpu_) && is_narrow(forms_, coordinate);
     if (!node.narrow) return inputs.push_back(coordinate);
     for (ExprId input : narrow_inputs(forms_, coordinate)) inputs.push_back(input);
   }
@@ -177,6 +182,7 @@ class BodyAnalysis {
   const TensorPlaces& places_;
   IndexForms& forms_;
   std::unordered_map<uint32_t, BodyNode>& nodes_;
+  const bool gpu_;
   std::unordered_set<uint32_t> coordinates_;  // of which it is known whether they are narrow
   std::unordered_set<uint32_t> chained_;      // selects that were looked at as joins
 };
@@ -184,7 +190,7 @@ class BodyAnalysis {
 }  // namespace
 
 BodyShape::BodyShape(const LoweredGraph& graph, const NestShape& nest,
-                     std::vector<Interval> axis_ranges, const TensorPlaces& places)
+                     std::vector<Interval> axis_ranges, const TensorPlaces& places, bool gpu)
     : graph(&graph), nest(&nest), forms_(graph.pool, nest.stage->domain, std::move(axis_ranges)) {
   const size_t loops = nest.unrolled_loops.size();
   if (loops > kMaxUnrolledLoops)
@@ -192,7 +198,7 @@ BodyShape::BodyShape(const LoweredGraph& graph, const NestShape& nest,
                                          "' has " + std::to_string(loops) +
                                          " unrolled loops; at most " +
                                          std::to_string(kMaxUnrolledLoops) + " fit one nest");
-  BodyAnalysis analysis(*this, places, forms_, nodes_);
+  BodyAnalysis analysis(*this, places, forms_, nodes_, gpu);
   analysis.find_dependences();
   analysis.find_makings();
 }

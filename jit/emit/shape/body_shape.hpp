@@ -54,9 +54,10 @@ class BodyShape {
  public:
   /// `axis_ranges`: the values that each axis of the nest's stage takes (more than its extent where
   /// a region is clipped). Raises ErrorCode::Schedule where more than kMaxUnrolledLoops are
-  /// unrolled. Graph and nest must outlive it.
+  /// unrolled. `gpu`: coordinates that are the same in all lanes are narrow, too, since a GPU
+  /// computes 64 bits with two instructions. Graph and nest must outlive it.
   BodyShape(const LoweredGraph& graph, const NestShape& nest, std::vector<Interval> axis_ranges,
-            const TensorPlaces& places);
+            const TensorPlaces& places, bool gpu = false);
 
   const BodyNode& operator[](ExprId id) const { return nodes_.at(id.value); }
   size_t node_count() const { return nodes_.size(); }

@@ -60,7 +60,7 @@ NestContext::NestContext(KernelContext& kernel, const Nest& nest, bool by_block)
       combiner(kernel.program.graph, *shape.stage, kernel.builder, kernel.math,
                groups_of(*shape.stage, nest).threads > 1),
       body_shape(kernel.program.graph, shape, axis_ranges(first_points(kernel, nest), shape),
-                 kernel.places),
+                 kernel.places, kernel.math.features().gpu),
       splats(kernel.builder, kernel.scopes, kernel.variables),
       body({static_cast<const Emission&>(kernel), body_shape, kernel.places, splats}, nest.ahead),
       constraints(kernel.program, shape, first_points(kernel, nest), body_shape.reads_anywhere),

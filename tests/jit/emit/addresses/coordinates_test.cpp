@@ -9,6 +9,7 @@
 #include "runtime/graph/parse/text_module.hpp"
 #include "tests/autosched/programs.hpp"
 #include "tests/jit/emit/emitted_program.hpp"
+#include "tests/jit/emit/emulated_program.hpp"
 #include "tests/rooms.hpp"
 #include "tests/runtime/graph/random_graph.hpp"
 
@@ -64,6 +65,36 @@ TEST(Coordinates, LimitedIndicesAre32Bits) {
     }
   EXPECT_FALSE(in_64_bits(reading("max(min(int64(t(i)), 6), 0)")));
   EXPECT_FALSE(in_64_bits(reading("max(min(2 - int64(floor(t(i))), 6), 0)")));
+}
+
+// On a GPU numbers are as narrow: 64 bits take two instructions each.
+TEST(Coordinates, LimitedIndicesOfGpusAre32Bits) {
+  if (!kEmulates) GTEST_SKIP() << "no emulator under sanitizers";
+  const std::string count = std::to_string(wild_numbers().size());
+  for (const char* dtype : {"float", "double", "half"})
+    for (const char* index : {"max(min(int64(t(i)), 6), 0)", "min(max(int64(floor(t(i))), 2), 5)",
+                              "max(min(int64(t(i)) + 1, 6), 0)", "max(min(2 - int64(t(i)), 6), 0)",
+                              "t(i) > 5.0 ? 6 : max(min(int64(t(i)) + 4, 4), 1)",
+                              "max(min(int64(t(i)) + 3000000000, 6), 0)"}) {
+      const Graph graph =
+          parse_graph("def main(float(7) x, " + std::string(dtype) + "(" + count +
+                      ") t) -> (y) { y(i) = x(" + index + ") where i in 0:" + count + " }");
+      const Program program = initial_program(graph, GpuMachine());
+      std::vector<Array> inputs = small_inputs(graph, 5);
+      inputs[1] = numbers(inputs[1].dtype);
+      const std::vector<Array> expected = interpret(graph, inputs);
+      for (const int64_t lanes : {0, 4}) {
+        Program p = lanes > 0 ? vectorize(program, 0, 0, lanes) : program;
+        const EmulatedProgram emulated(parallel(std::move(p), 0, 1));
+        const std::vector<Array> actual = emulated(inputs);
+        for (int64_t k = 0; k < expected[0].element_count(); ++k)
+          EXPECT_EQ(actual[0].at(k), expected[0].at(k))
+              << index << " of " << dtype << " " << inputs[1].at(k) << " in lanes of " << lanes;
+        if (lanes > 0) continue;
+        const bool wide = emulated.ptx().find("min.s64") != std::string::npos;
+        EXPECT_EQ(wide, std::string(index).find("3000000000") != std::string::npos) << index;
+      }
+    }
 }
 
 // A choice among choices, each of which reads the one before twice.

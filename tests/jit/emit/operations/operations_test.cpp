@@ -235,16 +235,9 @@ TEST_P(Operations, OnAGpu) {
 TEST_P(Operations, ChosenByABool) { check(GetParam(), DType::Bool, true); }
 
 // To every dtype, scalar and in lanes.
-TEST_P(Operations, Casts) {
-  const DType from = GetParam();
-  std::vector<double> values = edges(from);
-  if (from == DType::Float64)  // ties of bfloat16 and half that a detour over float would see
-    values.insert(values.end(), {1 + 0x1p-8 + 0x1p-40, 1 + 0x1p-11 + 0x1p-40, 3e9, -3e9, 1e19,
-                                 127.5, -128.5, 255.9, 2147483647.5});
-  if (from == DType::Int32 || from == DType::Int64)
-    values.insert(values.end(), {16777217, 33685505, 2147483647, 65519, 65520});
+// A graph that casts these values to every type.
+Graph casts_of(DType from, int64_t count) {
   Graph graph;
-  const auto count = static_cast<int64_t>(values.size());
   const TensorId x = add_input(graph, "x", from, {count});
   const ExprId value = read(graph, x, std::vector<ExprId>{graph.pool.axis(0)});
   std::vector<ExprId> bodies;
@@ -254,18 +247,38 @@ TEST_P(Operations, Casts) {
   domain.extents = {count};
   domain.output_rank = 1;
   graph.outputs = add_compute(graph, "r", domain, {}, bodies);
+  return graph;
+}
+
+TEST_P(Operations, Casts) {
+  const DType from = GetParam();
+  std::vector<double> values = edges(from);
+  if (from == DType::Float64)  // ties of bfloat16 and half that a detour over float would see
+    values.insert(values.end(), {1 + 0x1p-8 + 0x1p-40, 1 + 0x1p-11 + 0x1p-40, 3e9, -3e9, 1e19,
+                                 127.5, -128.5, 255.9, 2147483647.5});
+  if (from == DType::Int32 || from == DType::Int64)
+    values.insert(values.end(), {16777217, 33685505, 2147483647, 65519, 65520});
+  const auto count = static_cast<int64_t>(values.size());
+  const Graph graph = casts_of(from, count);
   const std::vector<Array> inputs{Array::of(from, {count}, values)};
   const std::vector<Array> expected = interpret(graph, inputs);
-  for (const bool in_lanes : {false, true}) {
-    Program program = initial_program(graph, CpuMachine{1, 512});
-    if (in_lanes) program = vectorize(std::move(program), 0, 0, 8);
-    const std::vector<Array> actual = EmittedProgram(program)(inputs);
+  const auto check_casts = [&](const std::vector<Array>& actual, const char* where) {
     for (size_t to = 0; to < expected.size(); ++to)
       for (int64_t k = 0; k < count; ++k)
         EXPECT_TRUE(same(expected[to].at(k), actual[to].at(k), {Op::Cast, true}, from))
             << name_of(from) << " " << inputs[0].at(k) << " to " << name_of(static_cast<DType>(to))
-            << " is " << expected[to].at(k) << ", compiled " << actual[to].at(k)
-            << (in_lanes ? " in lanes" : "");
+            << " is " << expected[to].at(k) << ", compiled " << actual[to].at(k) << where;
+  };
+  for (const bool in_lanes : {false, true}) {
+    Program program = initial_program(graph, CpuMachine{1, 512});
+    if (in_lanes) program = vectorize(std::move(program), 0, 0, 8);
+    check_casts(EmittedProgram(program)(inputs), in_lanes ? " in lanes" : "");
+  }
+  if (!kEmulates || !target_has_fma()) return;
+  for (const bool in_lanes : {false, true}) {
+    Program program = initial_program(graph, GpuMachine{});
+    if (in_lanes && count > 4) program = vectorize(std::move(program), 0, 0, 4);
+    check_casts(EmulatedProgram(parallel(std::move(program), 0, 1))(inputs), " on a GPU");
   }
 }
 
