@@ -12,7 +12,8 @@ namespace adjit::sched {
 namespace {
 
 // Both ends of an interval, or of a cell of a grid in a dimension.
-constexpr int64_t kMostPoints = 2;
+constexpr int64_t kBothEnds = 2;
+constexpr size_t kMostAxes = 62;  // of a set of axes that are told apart
 
 diff::AxisSet axes_of_factors(const diff::Product& product) {
   diff::AxisSet axes = 0;
@@ -22,13 +23,14 @@ diff::AxisSet axes_of_factors(const diff::Product& product) {
 
 std::optional<size_t> axis_to_take(LoweredGraph& graph, const Stage& stage) {
   const Domain& domain = stage.domain;
+  if (domain.rank() > kMostAxes) return std::nullopt;
   for (size_t axis = domain.output_rank; axis < domain.rank(); ++axis) {
-    if (domain.extents[axis] < 2 || domain.extents[axis] > kMostPoints) continue;
+    if (domain.extents[axis] != kBothEnds) continue;
     const FactoredSum terms = factored_sum(graph, stage, axis);
     if (terms.refusal) continue;
-    diff::AxisSet moved = axes_of_factors(terms.moved);
-    if (terms.condition.valid()) moved |= diff::axes_used(graph.pool, terms.condition);
-    const diff::AxisSet alone = axes_of_factors(terms.still) & ~moved;
+    diff::AxisSet others = axes_of_factors(terms.dependent);
+    if (terms.condition.valid()) others |= diff::axes_used(graph.pool, terms.condition);
+    const diff::AxisSet alone = axes_of_factors(terms.invariant) & ~others;
     for (size_t a = 0; a < domain.output_rank; ++a)
       if (domain.extents[a] > 1 && (alone & diff::bit(a)) != 0) return axis;
   }

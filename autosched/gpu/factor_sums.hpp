@@ -5,9 +5,9 @@
 
 namespace adjit::sched {
 
-/// Takes what a short axis does not move out of each sum (factor_out), where that is computed for
-/// results along which the rest stays the same: a multiply-add of each result is then left where
-/// there were several.
+/// Takes factors that do not depend on an axis of two points out of each sum (factor_out), where
+/// they depend on an axis of its results that the others do not depend on: along that, each result
+/// is then left with one multiply-add where there were two.
 Program factor_sums(Program program);
 
 }  // namespace adjit::sched

@@ -13,7 +13,6 @@
 #include "autosched/analysis/reads/join_chain.hpp"
 #include "autosched/analysis/reads/select_axis.hpp"
 #include "autosched/gpu/cost/cost.hpp"
-#include "autosched/gpu/fuse_epilogues.hpp"
 #include "autosched/gpu/loops/block_loops.hpp"
 #include "autosched/gpu/loops/register_tile.hpp"
 #include "autosched/gpu/loops/thread_loops.hpp"
@@ -29,6 +28,7 @@
 #include "autosched/program/points.hpp"
 #include "autosched/program/required_region.hpp"
 #include "runtime/graph/index_map.hpp"
+#include "runtime/process/cancellation.hpp"
 
 namespace adjit::sched {
 namespace {
@@ -38,10 +38,12 @@ namespace {
 constexpr double kPointsOfFewBlocks = 64 << 10;
 constexpr int64_t kGroupsOfRows = 8;  // at least, where the last one has fewer rows: a guess, too
 constexpr int64_t kCommonBytes = 4;   // of an element: sectors hold eight of them
-// Stages of fewer points than an eighth of their reader's are left where they are: what a block
-// computes of them again, or many blocks wait for, is no row. And what a prediction must leave of
-// the time. Both are guesses.
-constexpr double kMostShrinking = 8, kClearlyFaster = 0.95;
+// Stages that windows connect. Those of fewer results than an eighth of the last one's are left
+// where they are: numbers of channels, say, which would leave no axis to be aligned. More stages
+// than twelve are not tried, since an attempt prices all of them. One kernel must take this share
+// of the time at most. All are guesses.
+constexpr double kLeastShare = 1.0 / 8, kClearlyFaster = 0.95;
+constexpr size_t kMostOfWindows = 12;
 
 // Two blocks of a multiprocessor.
 int64_t bytes_of_block(const GpuMachine& machine) {
@@ -146,39 +148,50 @@ class RowFuser {
   bool attach_aligned(size_t host) {
     if (!aligns_) return false;
     const LoweredGraph& graph = program_.graph;
-    const double points = box_points(graph.stages[host].domain);
+    const auto results = [&](size_t s) {
+      return static_cast<double>(graph.info(graph.stages[s].results.front()).element_count());
+    };
     const AlignedAxes aligned = aligned_axes(graph, producers_, host, [&](size_t s) {
-      return may_take_part(s) && kMostShrinking * box_points(graph.stages[s].domain) >= points;
+      return may_take_part(s) && results(s) >= kLeastShare * results(host);
     });
     const auto is_window = [&](size_t s) { return sums_windows(graph, graph.stages[s]); };
     const auto alone = [&](size_t s) { return is_alone(program_, s); };
-    if (aligned.stages.size() < 2 || aligned.axes.empty() ||
+    if (aligned.stages.size() < 2 || aligned.stages.size() > kMostOfWindows ||
+        aligned.axes.empty() || aligned.axes.size() == graph.stages[host].domain.output_rank ||
         !std::ranges::any_of(aligned.stages, is_window) ||
         !std::ranges::all_of(aligned.stages, alone))
       return false;
+    check_cancelled();
     const Program apart = part_of(program_, aligned.stages);
     const bool from_memory = leaves_l2(program_, machine_);
     Choices unasked;
     RowFuser usual(apart, machine_, unasked), by_rows(apart, machine_, unasked);
     usual.aligns_ = false;
-    return by_rows.attach_at_axes(aligned.stages.size() - 1, aligned.axes) &&
+    std::vector<size_t> all(aligned.stages.size());
+    std::iota(all.begin(), all.end(), size_t{0});
+    return by_rows.attach_all(all, aligned.axes) &&
            microseconds_of_kernels(by_rows.program_, machine_, from_memory) <
-               kClearlyFaster *
-                   microseconds_of_part(fuse_epilogues(usual(), machine_), machine_, from_memory) &&
-           attach_at_axes(host, aligned.axes);
+               kClearlyFaster * microseconds_of_part(usual(), machine_, from_memory) &&
+           attach_all(aligned.stages, aligned.axes);
   }
 
-  // The loops over these axes come first; false where nothing is attached.
-  bool attach_at_axes(size_t host, const std::vector<size_t>& axes) {
+  // Attaches all but the last one of these stages to that, whose loops over these axes come first;
+  // false, and nothing is attached, where one cannot be.
+  bool attach_all(const std::vector<size_t>& stages, const std::vector<size_t>& axes) {
+    const size_t host = stages.back();
     Program before = program_;
     std::vector<size_t> order = axes;
     for (size_t l = 0; l < nest_of_root(host).loops.size(); ++l)
       if (std::ranges::find(axes, l) == axes.end()) order.push_back(l);
     if (!std::ranges::is_sorted(order)) program_ = reorder(std::move(program_), host, order);
+    size_t attached = 0;
     attach_producers(program_, producers_, host, [&](size_t stage) {
-      return may_take_part(stage) && attach_at(stage, host, axes.size());
+      const bool taken =
+          std::ranges::binary_search(stages, stage) && attach_at(stage, host, axes.size());
+      attached += taken ? 1 : 0;
+      return taken;
     });
-    if (!nest_of_root(host).attached.empty() && take_several_rows(host)) return true;
+    if (attached + 1 == stages.size() && take_several_rows(host)) return true;
     program_ = std::move(before);
     return false;
   }

@@ -1,9 +1,12 @@
-// autosched/moves/factor_out.cpp -- what an axis of a sum does not move, out of its terms.
+// autosched/moves/factor_out.cpp -- factors that do not depend on an axis of a sum, out of the
+// terms along it.
 //
 //   y[j, k] = sum over r, o < 2 of (v[j, r] * w[r, o] if I[r] + o == k, else 0)   becomes
 //   y[j, k] = sum over r of (v[j, r] * (w0[r, k] + w1[r, k]) if any has a term, else 0),
 //   wo[r, k] = w[r, o] if I[r] + o == k, else 0
-// A factor that is no number reaches those results alone that have a term of it, as before.
+// Results that have no term at r do not see v[j, r], also where that is no number. Others are
+// rounded in another order, and v * (w0 + w1) overflows, or is no number, in other places than
+// v * w0 + v * w1.
 #include <vector>
 
 #include "autosched/analysis/reads/factored_sum.hpp"
@@ -15,7 +18,7 @@
 namespace adjit::sched {
 namespace {
 
-// The terms along an axis: what the others stand for without it, and the axis for each point.
+// Expressions at the points of an axis, without that axis.
 class Points {
  public:
   Points(ExprPool& pool, const Domain& domain, size_t axis) : pool_(pool), axis_(axis) {
@@ -35,15 +38,15 @@ class Points {
   std::vector<ExprId> now_;
 };
 
-// Whether a term is there at any point, and the sum of what the axis moves where it is.
-struct Moved {
+// Whether there is a term at any point of the axis, and the sum of the factors that depend on it.
+struct Sum {
   ExprId any, sum;
 };
-Moved sum_of_moved(ExprPool& pool, const FactoredSum& terms, DType dtype, int64_t extent,
-                   Points& points) {
-  const ExprId value = product_of(pool, terms.moved, dtype);
+Sum sum_along(ExprPool& pool, const FactoredSum& terms, DType dtype, int64_t extent,
+              Points& points) {
+  const ExprId value = product_of(pool, terms.dependent, dtype);
   const bool chooses = terms.condition.valid() && uses(pool, terms.condition, points.axis());
-  Moved all;
+  Sum all;
   if (terms.condition.valid() && !chooses) all.any = points.at(terms.condition, 0);
   for (int64_t point = 0; point < extent; ++point) {
     ExprId term = points.at(value, point);
@@ -73,11 +76,11 @@ Program factor_out(Program program, size_t stage, size_t axis) {
   move.own_kernel("take it out before attaching it or others to it");
   const DType dtype = pool.dtype(sum.bodies[0]);
   Points points(pool, sum.domain, axis);
-  const Moved moved = sum_of_moved(pool, terms, dtype, extent, points);
-  const ExprId still = points.at(product_of(pool, terms.still, dtype), 0);
-  sum.bodies = {pool.mul(still, moved.sum)};
-  if (moved.any.valid())
-    sum.bodies = {pool.select(moved.any, sum.bodies[0], pool.constant(0, dtype))};
+  const Sum along = sum_along(pool, terms, dtype, extent, points);
+  const ExprId invariant = points.at(product_of(pool, terms.invariant, dtype), 0);
+  sum.bodies = {pool.mul(invariant, along.sum)};
+  if (along.any.valid())
+    sum.bodies = {pool.select(along.any, sum.bodies[0], pool.constant(0, dtype))};
   Domain box;
   box.extents = sum.domain.extents;
   box.extents.erase(box.extents.begin() + static_cast<std::ptrdiff_t>(axis));

@@ -50,10 +50,10 @@ Program substitute(Program program, std::span<const size_t> stages, const char* 
     Stage& stage = program.graph.stages[s];
     if (affected[s]) {
       substitution.apply(stage);
-      near_indices(program.graph, stage);
-      if (folds_ranges(program.target))
+      if (folds_ranges(program.target))  // before far indices are limited, which ranges decide, too
         for (ExprId& body : stage.bodies)
           body = folded_by_ranges(program.graph.pool, body, stage.domain.extents);
+      near_indices(program.graph, stage);
     }
     if (next == chosen.end() || *next != s) continue;
     ++next;

@@ -103,7 +103,8 @@ Program pipeline(Program program, size_t stage, int64_t buffers);
 // -------------------------------------------------------------------------------
 
 /// Substitutes the bodies of these stages into everything that reads them; they vanish. Only stages
-/// without a combiner, not graph outputs. All at once, in time linear in the bodies touched.
+/// without a combiner, not graph outputs. All at once, in time linear in the bodies touched. What
+/// the ranges of indices decide is folded where the target asks for that (folds_ranges).
 Program inline_stages(Program program, std::span<const size_t> stages);
 /// The same, but the stages stay, for the caller or as an anchor: their readers recompute them.
 Program recompute(Program program, std::span<const size_t> stages);
@@ -122,9 +123,10 @@ Program eager_outputs(Program program);
 /// values.
 Program unroll_reduction(Program program, size_t stage);
 
-/// Writes a short axis of a sum out inside its terms: what the axis does not move is multiplied by
-/// the sum of the factors that it moves, where any of its points has a term. For one sum of floats,
-/// over an axis that no condition of its domain bounds.
+/// Writes a short axis of a sum out inside its terms: factors that do not depend on it are
+/// multiplied by the sum of those that do, where any of its points has a term. For one sum of
+/// floats, over an axis that no condition of its domain bounds. Rounding is another one, and
+/// infinite factors of both signs are no number in other places.
 Program factor_out(Program program, size_t stage, size_t axis);
 
 /// Splits a reduction (an associative combiner other than Custom) into `parts` partial results over

@@ -70,7 +70,10 @@ std::string print(const ProgramCost& cost, const CpuMachine& machine) {
 
 std::string print(const GpuProgramCost& cost, const GpuMachine& machine) {
   std::string text = "predicted " + number(cost.microseconds) + " us on " +
-                     std::to_string(machine.multiprocessors) + " multiprocessors\n";
+                     std::to_string(machine.multiprocessors) + " multiprocessors";
+  if (cost.graph_microseconds > 0)
+    text += ", " + number(cost.graph_microseconds) + " us of it to launch a graph";
+  text += "\n";
   for (size_t k = 0; k < cost.kernels.size(); ++k) {
     const GpuKernelCost& kernel = cost.kernels[k];
     text += "kernel " + std::to_string(k) + ": " +

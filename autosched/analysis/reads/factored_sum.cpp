@@ -29,12 +29,12 @@ FactoredSum factored_sum(LoweredGraph& graph, const Stage& stage, size_t axis) {
     value = pool.operand(value, 1);
   }
   const diff::Product all = factors_with_signs(pool, value);
-  sum.still.negative = all.negative;
+  sum.invariant.negative = all.negative;
   for (const diff::Factor& factor : all.factors)
-    (uses(pool, factor.expr, axis) ? sum.moved : sum.still).factors.push_back(factor);
-  if (sum.still.factors.empty()) return refuse("the axis moves all factors of its terms");
-  if (sum.moved.factors.empty() && !(sum.condition.valid() && uses(pool, sum.condition, axis)))
-    return refuse("the axis moves no factor of its terms");
+    (uses(pool, factor.expr, axis) ? sum.dependent : sum.invariant).factors.push_back(factor);
+  if (sum.invariant.factors.empty()) return refuse("all factors of its terms depend on the axis");
+  if (sum.dependent.factors.empty() && !(sum.condition.valid() && uses(pool, sum.condition, axis)))
+    return refuse("no factor of its terms depends on the axis");
   return sum;
 }
 

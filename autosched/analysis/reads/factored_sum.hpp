@@ -1,5 +1,5 @@
-// autosched/analysis/reads/factored_sum.hpp -- the factors of a sum's terms that an axis of the sum
-// moves, and those that it does not.
+// autosched/analysis/reads/factored_sum.hpp -- which factors of a sum's terms depend on an axis of
+// the sum.
 #pragma once
 
 #include <cstddef>
@@ -9,14 +9,15 @@
 
 namespace adjit::sched {
 
-/// The term is the product of both, where `condition` holds, else zero.
+/// A term is the product of both, where `condition` holds, else zero.
 struct FactoredSum {
-  const char* refusal = nullptr;  // why the terms are none; null where they are
+  const char* refusal = nullptr;  // why the terms have no such factors; null where they have
   ExprId condition;               // not valid: everywhere
-  diff::Product still, moved;     // factors that the axis does not move, and the others, each some
+  diff::Product invariant;        // factors that do not depend on the axis: at least one
+  diff::Product dependent;        // those that do; none where the condition alone does
 };
 
-/// Of a stage and an axis of its reduction.
+/// The factors of a stage's terms, by an axis of its reduction.
 FactoredSum factored_sum(LoweredGraph& graph, const Stage& stage, size_t axis);
 
 }  // namespace adjit::sched

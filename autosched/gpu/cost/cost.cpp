@@ -18,19 +18,47 @@ constexpr double kMemoryShare = 0.9;
 
 double& at(GpuCostTerms& terms, GpuCostTerm term) { return terms[static_cast<size_t>(term)]; }
 
-// Whether the calls of a run, as many as they are at most, are nodes of a graph. Of more some are
-// (cuda_sections.hpp): none is the guess.
-bool are_a_graph(const std::vector<KernelCalls>& all) {
-  double calls = 0;
-  for (const KernelCalls& called : all) calls += static_cast<double>(called.calls);
-  return calls >= kLeastGraphKernels && calls <= kMostGraphKernels;
-}
+// Which calls of a run are nodes of a graph, and how many graphs there are, as sections_of
+// (jit/engine/run/cuda_sections.hpp) cuts a plan.
+class Graphs {
+ public:
+  explicit Graphs(const std::vector<KernelCalls>& all) : is_node_(all.size(), false) {
+    size_t begin = 0;
+    double calls = 0;
+    for (size_t k = 0, end = 0; k < all.size(); k = end) {
+      // The kernels of a scan are one step; where data says how often they run, they are in none.
+      bool known = true;
+      double step = 0;
+      for (end = k; end == k || (end < all.size() && all[k].scan && all[end].scan == all[k].scan);
+           ++end) {
+        known = known && all[end].calls > 0;
+        step += static_cast<double>(all[end].calls);
+      }
+      const bool may = known && step <= kMostGraphKernels;
+      if (!may || calls + step > kMostGraphKernels) {
+        close(begin, k, calls);
+        begin = may ? k : end;
+        calls = 0;
+      }
+      if (may) calls += step;
+    }
+    close(begin, all.size(), calls);
+  }
 
-void be_node(GpuKernelCost& cost, const GpuMachine& machine) {
-  double& launch = at(cost.terms, GpuCostTerm::Launch);
-  cost.microseconds += machine.node_microseconds - launch;
-  launch = machine.node_microseconds;
-}
+  bool is_node(size_t call) const { return is_node_[call]; }
+  double count() const { return count_; }
+
+ private:
+  void close(size_t begin, size_t end, double calls) {
+    if (calls < kLeastGraphKernels) return;
+    std::fill(is_node_.begin() + static_cast<long>(begin),
+              is_node_.begin() + static_cast<long>(end), true);
+    ++count_;
+  }
+
+  std::vector<bool> is_node_;
+  double count_ = 0;
+};
 
 double lanes_of(const GpuMachine& machine) {
   return kLanesOfScheduler * kWarpSchedulers * machine.multiprocessors;
@@ -77,14 +105,20 @@ GpuProgramCost predict(const Program& program, const GpuMachine& machine) {
   GpuProgramCost total;
   std::unordered_map<const Program*, bool> from_memory;
   const std::vector<KernelCalls> all = kernel_calls(program);
-  const bool is_graph = are_a_graph(all);
-  if (is_graph) total.microseconds = machine.graph_microseconds;
-  for (const KernelCalls& called : all) {
+  const Graphs graphs(all);
+  total.graph_microseconds = graphs.count() * machine.graph_microseconds;
+  total.microseconds = total.graph_microseconds;
+  for (size_t k = 0; k < all.size(); ++k) {
+    const KernelCalls& called = all[k];
     const auto [known, is_new] = from_memory.try_emplace(called.program, false);
     if (is_new) known->second = leaves_l2(*called.program, machine);
     GpuKernelCost cost = predict_kernel(*called.program, called.kernel, machine, known->second);
     cost.calls = called.calls;
-    if (is_graph && called.calls > 0) be_node(cost, machine);
+    if (graphs.is_node(k)) {
+      double& launch = at(cost.terms, GpuCostTerm::Launch);
+      cost.microseconds += machine.node_microseconds - launch;
+      launch = machine.node_microseconds;
+    }
     total.microseconds += static_cast<double>(cost.calls) * cost.microseconds;
     total.kernels.push_back(cost);
   }

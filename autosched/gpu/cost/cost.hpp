@@ -44,7 +44,8 @@ struct GpuKernelCost {
 struct GpuProgramCost {
   std::vector<GpuKernelCost>
       kernels;              // in the order in which they first run, scans' steps in place
-  double microseconds = 0;  // of one run; launches of graphs, too
+  double graph_microseconds = 0;  // launches of graphs, of which kernels are nodes
+  double microseconds = 0;        // of one run: these, and all calls
 };
 
 /// Of one call of a kernel; the steps of scans have no cost of their own. `from_memory`: leaves_l2.

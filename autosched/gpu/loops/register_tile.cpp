@@ -99,17 +99,44 @@ class TileSearch {
     double microseconds = 0;
   };
 
-  // Each thread by itself, and as many as go along the reduction's memory together.
+  // Each thread by itself, and as many as go along the reduction's memory together; of one result
+  // each, and of all results along two short axes: what is the same along one of them is then
+  // computed once.
   std::vector<TileShape> starts() const {
-    const size_t rank = stage_.domain.rank();
-    TileShape alone{std::vector<int64_t>(rank, 1), std::vector<int64_t>(rank, 1), lanes_};
+    const Domain& domain = stage_.domain;
+    TileShape alone{std::vector<int64_t>(domain.rank(), 1), std::vector<int64_t>(domain.rank(), 1),
+                    lanes_};
     std::vector<TileShape> shapes{alone};
+    if (const auto& [a, b] = short_axes(); a != b) {
+      TileShape& whole = shapes.emplace_back(alone);
+      whole.unrolled[a] = domain.extents[a];
+      whole.unrolled[b] = domain.extents[b];
+      whole.lanes = 1;
+    }
     const std::optional<size_t> along = longest_reduction();
-    if (!cooperates_ || !along || stage_.domain.extents[*along] < kWarpThreads) return shapes;
-    alone.threads[*along] = std::min(
-        kThreadsTogether / 2, power_below(static_cast<double>(stage_.domain.extents[*along])));
-    shapes.push_back(std::move(alone));
+    if (!cooperates_ || !along || domain.extents[*along] < kWarpThreads) return shapes;
+    for (size_t k = 0, count = shapes.size(); k < count; ++k)
+      shapes.emplace_back(shapes[k]).threads[*along] =
+          std::min(kThreadsTogether / 2, power_below(static_cast<double>(domain.extents[*along])));
     return shapes;
+  }
+
+  // The two short axes of results that together have most, if a thread may have as many; else one
+  // axis twice.
+  std::pair<size_t, size_t> short_axes() const {
+    const std::vector<int64_t>& extents = stage_.domain.extents;
+    std::pair<size_t, size_t> best{0, 0};
+    int64_t most = 1;
+    for (size_t b = 1; b < stage_.domain.output_rank; ++b)
+      for (size_t a = 0; a < b; ++a) {
+        const int64_t results = extents[a] * extents[b];
+        if (extents[a] < 2 || extents[b] < 2 || extents[a] > kShort || extents[b] > kShort ||
+            results > kAccumulators || results <= most)
+          continue;
+        best = {a, b};
+        most = results;
+      }
+    return best;
   }
 
   // The contiguous one, else the longest.

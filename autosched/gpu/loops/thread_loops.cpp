@@ -22,8 +22,8 @@ namespace {
 // from memory (63 TFLOP/s, 3 TB/s), since threads share what they read.
 constexpr double kContractionReuse = 8;  // of each operand's elements
 
-// Elements of a sector: a guess, too.
-constexpr int64_t kShortWindow = 8;
+// Terms that threads do not share, since they would wait for each other: a guess, too.
+constexpr int64_t kShortReduction = 8;
 
 struct AxisThreads {
   size_t axis = 0;
@@ -62,7 +62,9 @@ class ThreadGridMaker {
  private:
   bool is_reduction(const Loop& loop) const { return loop.axis >= stage_.domain.output_rank; }
   bool takes_threads(const Loop& loop) const {
-    return loop.trips > 1 && (!is_reduction(loop) || may_cooperate(graph_, stage_));
+    if (!is_reduction(loop)) return loop.trips > 1;
+    const bool is_long = loop.trips >= kShortReduction || neighbours_ > 1;  // as was asked for
+    return loop.trips > 1 && is_long && may_cooperate(graph_, stage_);
   }
 
   int64_t at_most_left(int64_t trips) const {
@@ -80,8 +82,6 @@ class ThreadGridMaker {
   void place_neighbours(size_t axis) {
     const auto loop = std::ranges::find(loops_, axis, &Loop::axis);
     if (loop == loops_.end() || !takes_threads(*loop) || loop->step != 1) return;
-    // Of a short window, neighbouring results read neighbours as well, and none waits for another.
-    if (is_reduction(*loop) && loop->trips < kShortWindow && neighbours_ < 2) return;
     int64_t lanes = lanes_along(graph_, stage_, axis, loop->trips);
     // Few vectors leave threads idle; and a tile that is not whole is no reduction that threads
     // share.

@@ -182,7 +182,8 @@ constexpr MoveRow kMoves[] = {
      }},
     {"inline",
      "",
-     "Substitutes the bodies of stages into all their readers. The stages vanish.",
+     "Substitutes the bodies of stages into all their readers. The stages vanish. For a GPU, what "
+     "the ranges of indices decide is folded.",
      {{{"stages", "stages, by name"}}},
      [](Program& p, const MoveEntry& e) {
        const std::vector<size_t> stages = e.stages("stages");
@@ -220,8 +221,8 @@ constexpr MoveRow kMoves[] = {
      }},
     {"factor_out",
      "",
-     "Writes a short axis of a sum out inside its terms: what the axis does not move is multiplied "
-     "by the sum of the factors that it moves.",
+     "Writes a short axis of a sum out inside its terms: factors that do not depend on it are "
+     "multiplied by the sum of those that do.",
      {{{"stage", "a sum, by name"},
        {"axis", "an axis of its reduction of up to 8 points, by number"}}},
      [](Program& p, const MoveEntry& e) {

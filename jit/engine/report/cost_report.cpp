@@ -54,12 +54,15 @@ std::string cost_json(const GpuProgramCost& cost, const GpuMachine& machine) {
                        {"terms", kernel.terms},
                        {"microseconds", kernel.microseconds}});
   }
-  const Json j = {
-      {"microseconds", cost.microseconds},
-      {"terms", std::move(terms)},
-      {"machine",
-       {{"multiprocessors", machine.multiprocessors}, {"launch", machine.launch_microseconds}}},
-      {"kernels", std::move(kernels)}};
+  const Json j = {{"microseconds", cost.microseconds},
+                  {"graph_microseconds", cost.graph_microseconds},
+                  {"terms", std::move(terms)},
+                  {"machine",
+                   {{"multiprocessors", machine.multiprocessors},
+                    {"launch", machine.launch_microseconds},
+                    {"node", machine.node_microseconds},
+                    {"graph", machine.graph_microseconds}}},
+                  {"kernels", std::move(kernels)}};
   return json_text(j);
 }
 

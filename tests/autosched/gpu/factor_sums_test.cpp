@@ -33,14 +33,32 @@ TEST(FactorSums, AreThoseOfResultsAlongWhichTheRestIsTheSame) {
 // pixel, not 192.
 TEST(FactorSums, PixelsOfAGridAddOnceToADepth) {
   const Graph graph = parse_graph(R"(
-def f(float(12, 256, 256) x, float(256, 256) d) -> (g) {
-  scatter float(12, 8, 4, 4) g(c, max(min(o + int64(floor(d(i, j))), 7), 0), i // 64, j // 64) +=!
-      x(c, i, j) * select(o == 0, 1.0 - d(i, j), d(i, j))
-    where c in 0:12, i in 0:256, j in 0:256, o in 0:2
+def f(float(4, 12, 1024, 1024) x, float(4, 1024, 1024) d) -> (g) {
+  scatter float(4, 12, 8, 34, 34) g(b, c, max(min(o + int64(floor(d(b, i, j))), 7), 0), m + (i + 16) // 32, n + (j + 16) // 32) +=!
+      x(b, c, i, j) * select(m == 0, 0.25, 0.75) * select(n == 0, 0.25, 0.75) * select(o == 0, 1.0 - d(b, i, j), d(b, i, j))
+    where b in 0:4, c in 0:12, i in 0:1024, j in 0:1024, m in 0:2, n in 0:2, o in 0:2
 })");
   const Program p = default_schedule(graph, kGpu);
   EXPECT_TRUE(has_move(p, "scatter_to_gather"));
   EXPECT_TRUE(has_move(p, "factor_out"));
+  int64_t results = 1;  // of a thread: all channels and depths have a pixel's weights in common
+  for (const Loop& loop : nest_of(p, stage_of(p, "g")).loops)
+    if (in_tile(loop) && loop.axis < 5) results *= loop.trips;
+  EXPECT_EQ(results, 96);
+}
+
+TEST(FactorSums, OfEmptyAxesAreLeft) {
+  for (const char* j : {"0", "1"}) {
+    const std::string n = j;
+    const Graph graph =
+        parse_graph("def f(float(16, " + n +
+                    ") x, float(16, 4) w) -> (y) {\n"
+                    "  y(j, k) +=! x(r_i, j) * (w(r_i, k) + float(r_o)) where j in 0:" +
+                    n + ", k in 0:4, r_i in 0:16, r_o in 0:2\n}");
+    const Program p = factor_sums(initial_program(graph, kGpu));
+    EXPECT_FALSE(has_move(p, "factor_out")) << "no results have anything in common";
+    expect_faithful(p, graph);
+  }
 }
 
 }  // namespace

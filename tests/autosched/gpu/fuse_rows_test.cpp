@@ -148,6 +148,37 @@ def f(float(2, 4, 32, 128) g) -> (d) {
   EXPECT_EQ(fused(image, machine), "d(a)");
 }
 
+// A mean has fewer points than blocks: the kernel that was priced does not have it.
+TEST(FuseRows, WhatHasFewPointsIsNoRowOfWindows) {
+  GpuMachine machine = kNarrowGpu;
+  machine.multiprocessors = 8;
+  const Graph graph = parse_graph(R"(
+def f(float(2, 16, 2, 64) x, float(2, 64, 2, 64) w) -> (d) {
+  m(i, k, l) +=! w(i, r, k, l)
+  s(i, j, k, l) +=! x(i, j + r - 2, k, l) * x(i, j + r - 2, k, l)
+    where i in 0:2, j in 0:16, k in 0:2, l in 0:64, r in 0:5, j + r >= 2, j + r <= 17
+  p(i, j, k, l) = x(i, j, k, l) * pow(s(i, j, k, l) + 1.0, -1.75)
+  d(i, j, k, l) +=! p(i, j - r + 2, k, l) * m(i, k, l)
+    where i in 0:2, j in 0:16, k in 0:2, l in 0:64, r in 0:5, j + 2 >= r, r + 13 >= j
+})");
+  EXPECT_EQ(fused(graph, machine), "m d(s p)");
+}
+
+TEST(FuseRows, ChainsOfWindowsWithEmptyAndSingleAxesAreLeft) {
+  for (const char* size : {"0", "1"}) {
+    const std::string n = size;
+    const Graph graph =
+        parse_graph("def f(float(3, 9, " + n +
+                    ") x) -> (y) {\n s(i, j, k) +=! x(i, j + r, k) where i in 0:3, j in "
+                    "0:7, k in 0:" +
+                    n +
+                    ", r in 0:3\n y(i, j, k) +=! s(i, j + r, k) where i in 0:3, j in 0:5, "
+                    "k in 0:" +
+                    n + ", r in 0:3\n}");
+    expect_faithful(fuse_rows(initial_program(graph, kGpu), kGpu), graph);
+  }
+}
+
 TEST(FuseRows, WhatIsReadElsewhereIsStoredThere) {
   EXPECT_EQ(fused("float(300, 100) x) -> (s, y) { s(i) +=! x(i, r)\n y(i, j) = x(i, j) / s(i) }"),
             "y(s)");

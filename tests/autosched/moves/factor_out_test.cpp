@@ -58,7 +58,7 @@ TEST(FactorOut, WhatIsNoNumberStaysWithItsTerms) {
 }
 
 TEST(FactorOut, WhatHasNoCommonFactorIsRefused) {
-  expect_refused([] { factored(bins("w(r_i) + float(r_o)")); }, "moves all factors");
+  expect_refused([] { factored(bins("w(r_i) + float(r_o)")); }, "depend on the axis");
   expect_refused([] { factored(bins(kCounted, ", r_o <= r_i")); }, "bound the axis");
   expect_refused([] { factored(bins(kCounted, "", 9)); }, "none or too many points");
   expect_refused([] { factored(bins(kCounted), 1); }, "no such axis");

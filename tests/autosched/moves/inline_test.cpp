@@ -1,6 +1,7 @@
 // tests/autosched/moves/inline_test.cpp -- stages substituted into what reads them.
 #include <gtest/gtest.h>
 
+#include "runtime/graph/index_map.hpp"
 #include "runtime/graph/parse/text_module.hpp"
 #include "tests/autosched/programs.hpp"
 
@@ -67,6 +68,23 @@ TEST(Inline, FoldsWhatIndicesDecideForGpus) {
   expect_faithful(gpu, g);
   EXPECT_EQ(remainders(inline_stages(plain(g), StageNumbers{0})), 1u)
       << "lanes of a processor compute it once for all";
+}
+
+// Ranges decide the limits of a far index, too: they stay.
+TEST(Inline, KeepsFarIndicesLimitedForGpus) {
+  for (const char* place :
+       {"i * 1152921504606846976 + 3", "select(i >= 0, i * 144115188075855872, 0)"}) {
+    const Graph g =
+        parse_graph(std::string("def f(float(5) x) -> (y) {\n t(i) = x(") + place +
+                    " where i < 1) where i in 0:9\n y(i) = t(i) * 2.0 where i in 0:1\n}");
+    const Program p = inline_stages(initial_program(g, GpuMachine()), StageNumbers{0});
+    expect_faithful(p, g);
+    for (const ExprId read : reads_of(p.graph, p.graph.stages[0])) {
+      const auto form =
+          index_form(p.graph.pool, p.graph.pool.read_index(read)[0], p.graph.stages[0].domain);
+      EXPECT_TRUE(!form || std::abs(form->form.coefficient(0)) < (int64_t{1} << 40)) << place;
+    }
+  }
 }
 
 TEST(Recompute, LeavesTheStageForTheCaller) {

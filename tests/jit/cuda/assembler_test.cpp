@@ -2,11 +2,14 @@
 #include "jit/cuda/assembler.hpp"
 
 #include <gtest/gtest.h>
+#include <llvm/Object/ObjectFile.h>
+#include <llvm/Support/MemoryBuffer.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
 
 #include "runtime/expr/error.hpp"
 #include "tests/jit/cuda/ptx.hpp"
@@ -104,6 +107,41 @@ TEST(Assembler, TakesKernelsTogetherWhereItKnowsTheWord) {
     EXPECT_NE(refusal(ErrorCode::Compile, {prints, version}, kPtx).find("--split-compile 0"),
               std::string::npos)
         << version;
+}
+
+// The instructions of each kernel, by section.
+std::map<std::string, std::string> instructions_of(const std::string& cubin) {
+  const auto buffer = llvm::MemoryBuffer::getMemBufferCopy(cubin);
+  auto file = llvm::object::ObjectFile::createELFObjectFile(buffer->getMemBufferRef());
+  EXPECT_TRUE(static_cast<bool>(file));
+  std::map<std::string, std::string> code;
+  for (const llvm::object::SectionRef& section : (*file)->sections()) {
+    const std::string name = llvm::cantFail(section.getName()).str();
+    if (name.starts_with(".text.")) code[name] = llvm::cantFail(section.getContents()).str();
+  }
+  return code;
+}
+
+TEST(Assembler, MakesTheSameCodeOfKernelsTakenTogether) {
+  const std::optional<Assembler> assembler = find_assembler();
+  if (!assembler) GTEST_SKIP() << "no ptxas on this machine";
+  std::string ptx = kPtx;
+  const std::string kernel = ptx.substr(ptx.find(".visible"));
+  for (int k = 0; k < 6; ++k) {
+    std::string other = kernel;
+    other.replace(other.find("twice"), 5, "twice_" + std::to_string(k));
+    other.replace(other.find("add.f32"), 7, k % 2 ? "mul.f32" : "max.f32");
+    ptx += other;
+  }
+  Assembler one_by_one = *assembler;
+  one_by_one.version = "12.0.140";
+  const Assembled apart = assemble(one_by_one, ptx, "sm_90");
+  const Assembled together = assemble(*assembler, ptx, "sm_90");
+  EXPECT_EQ(instructions_of(together.cubin).size(), 7u);
+  EXPECT_EQ(instructions_of(together.cubin), instructions_of(apart.cubin));
+  ASSERT_EQ(together.kernels.size(), apart.kernels.size());
+  for (size_t k = 0; k < apart.kernels.size(); ++k)
+    EXPECT_EQ(together.kernels[k].name, apart.kernels[k].name);
 }
 
 TEST(Assembler, MakesCodeOfPtx) {

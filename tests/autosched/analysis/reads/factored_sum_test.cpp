@@ -25,9 +25,9 @@ TEST(FactoredSum, FactorsAreOfTheAxisOrNot) {
   const FactoredSum sum = of(sum_of("x(r_i, j) * w(r_i, r_o) * -x(r_i, k)"));
   EXPECT_EQ(sum.refusal, nullptr);
   EXPECT_FALSE(sum.condition.valid());
-  EXPECT_EQ(sum.still.factors.size(), 2u);
-  EXPECT_TRUE(sum.still.negative);
-  EXPECT_EQ(sum.moved.factors.size(), 1u);
+  EXPECT_EQ(sum.invariant.factors.size(), 2u);
+  EXPECT_TRUE(sum.invariant.negative);
+  EXPECT_EQ(sum.dependent.factors.size(), 1u);
 }
 
 TEST(FactoredSum, AChoiceBetweenATermAndZeroIsItsCondition) {
@@ -35,8 +35,9 @@ TEST(FactoredSum, AChoiceBetweenATermAndZeroIsItsCondition) {
   const FactoredSum sum = factored_sum(graph, graph.stages[0], 3);
   EXPECT_EQ(sum.refusal, nullptr);
   EXPECT_EQ(sum.condition, graph.pool.operand(graph.stages[0].bodies[0], 0));
-  EXPECT_EQ(sum.still.factors.size(), 1u);
-  EXPECT_TRUE(sum.moved.factors.empty()) << "the condition alone tells points of the axis apart";
+  EXPECT_EQ(sum.invariant.factors.size(), 1u);
+  EXPECT_TRUE(sum.dependent.factors.empty())
+      << "the condition alone tells points of the axis apart";
 }
 
 TEST(FactoredSum, WhatHasNoneIsRefused) {
@@ -44,8 +45,8 @@ TEST(FactoredSum, WhatHasNoneIsRefused) {
     return std::string(sum.refusal ? sum.refusal : "");
   };
   EXPECT_EQ(why(of(sum_of("w(r_i, r_o) * x(r_i, r_o)"))),
-            "the axis moves all factors of its terms");
-  EXPECT_EQ(why(of(sum_of("w(r_i, j) * x(r_i, k)"))), "the axis moves no factor of its terms");
+            "all factors of its terms depend on the axis");
+  EXPECT_EQ(why(of(sum_of("w(r_i, j) * x(r_i, k)"))), "no factor of its terms depends on the axis");
   EXPECT_EQ(why(of(sum_of("x(r_i, j) * w(r_i, r_o)", ", r_o <= j"))), "conditions bound the axis");
   EXPECT_EQ(why(of(sum_of("x(r_i, j) * w(r_i, r_o)"), 0)), "it has no such axis");
   EXPECT_EQ(why(of(sum_of("x(r_i, j) * w(r_i, r_o)"), 9)), "it has no such axis");

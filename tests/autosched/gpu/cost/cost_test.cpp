@@ -39,35 +39,57 @@ TEST(GpuCost, ASmallKernelIsItsLaunch) {
   EXPECT_LT(cost.microseconds, 1.2 * kGpu.launch_microseconds);
 }
 
+// So many copies of a matrix, each of the one before.
+GpuProgramCost cost_of_copies(int64_t count) {
+  std::string text = "def f(float(8, 8) y0) -> (y" + std::to_string(count) + ") {\n";
+  for (int64_t k = 0; k < count; ++k)
+    text += "  y" + std::to_string(k + 1) + "(i, j) = y" + std::to_string(k) + "(j, i)\n";
+  static std::vector<Program> kept;  // costs name their programs
+  kept.push_back(initial_program(parse_graph(text + "}"), kGpu));
+  return cost_of(kept.back());
+}
+
 // Three kernels are launches, four are nodes of a graph, which is launched once.
 TEST(GpuCost, ManyKernelsAreAGraph) {
-  const auto cost_of_sums = [](int count) {
-    Builder b;
-    b.input("x", {8, 8});
-    TensorId last{0};
-    for (int k = 0; k < count; ++k) {
-      Stage stage;
-      stage.domain.extents = {8, 8};
-      stage.domain.output_rank = 2;
-      const std::vector<ExprId> here{b.axis(1), b.axis(0)};
-      stage.bodies = {read(b.graph, last, here)};
-      stage.results = {add_tensor(b.graph, "y" + std::to_string(k), DType::Float32, {8, 8})};
-      last = stage.results[0];
-      b.graph.stages.push_back(std::move(stage));
-    }
-    b.graph.outputs = {last};
-    Program p = initial_program(b.graph, kGpu);
-    for (size_t s = 0; s < p.graph.stages.size(); ++s) p = flat_loops(std::move(p), s, kGpu);
-    return predict(p, kGpu);
-  };
-  const GpuProgramCost three = cost_of_sums(3), four = cost_of_sums(4);
+  const GpuProgramCost three = cost_of_copies(3), four = cost_of_copies(4);
   ASSERT_EQ(four.kernels.size(), 4u);
+  EXPECT_EQ(three.graph_microseconds, 0);
   EXPECT_EQ(term(three.kernels[0], GpuCostTerm::Launch), kGpu.launch_microseconds);
   EXPECT_EQ(term(four.kernels[0], GpuCostTerm::Launch), kGpu.node_microseconds);
+  EXPECT_EQ(four.graph_microseconds, kGpu.graph_microseconds);
   double nodes = kGpu.graph_microseconds;
   for (const GpuKernelCost& kernel : four.kernels) nodes += kernel.microseconds;
   EXPECT_DOUBLE_EQ(four.microseconds, nodes);
-  EXPECT_LT(four.microseconds, three.microseconds);
+}
+
+TEST(GpuCost, GraphsHaveNotTooManyKernels) {
+  const auto most = static_cast<int64_t>(kMostGraphKernels);
+  EXPECT_EQ(cost_of_copies(most).graph_microseconds, kGpu.graph_microseconds);
+  const GpuProgramCost more = cost_of_copies(most + 1);
+  EXPECT_EQ(term(more.kernels[0], GpuCostTerm::Launch), kGpu.node_microseconds);
+  EXPECT_EQ(term(more.kernels.back(), GpuCostTerm::Launch), kGpu.launch_microseconds)
+      << "the last one is a section of its own";
+}
+
+// Nobody knows how often its steps run, and what stands around it is too little for graphs.
+TEST(GpuCost, StepsThatDataCountsAreInNoGraph) {
+  const Program p = initial_program(parse_graph(R"(
+def f(float(8) h0, bool g) -> (z) {
+  a(i) = h0(i) + 1.0
+  b(i) = a(7 - i) + 1.0
+  scan (h, k) = step[while](carry float(8) c = b, carry bool w = g) -> (n, m) {
+    n(i) = c(i) * 0.5
+    m() = n(0) > 1.0
+  }
+  y(i) = h(7 - i) + 1.0
+  z(i) = y(7 - i) + 1.0
+})"),
+                                    kGpu);
+  const GpuProgramCost cost = cost_of(p);
+  EXPECT_GE(cost.kernels.size(), 6u);
+  EXPECT_EQ(cost.graph_microseconds, 0);
+  for (const GpuKernelCost& kernel : cost.kernels)
+    EXPECT_EQ(term(kernel, GpuCostTerm::Launch), kGpu.launch_microseconds);
 }
 
 TEST(GpuCost, ALargeCopyIsItsBytes) {

@@ -55,6 +55,8 @@ TEST(ThreadLoops, AShortWindowIsOneThreads) {
                       "float(8, 32) x) -> (y) { y(i, j) +=! x(i, 2 * j + r) where i in 0:8, "
                       "j in 0:16, r in 0:2 }"),
             "serial:i:2 thread:i:4 thread:j:16 serial:r_k:2");
+  EXPECT_EQ(shared_by(64, "float(4, 4) x) -> (y) { y(i) +=! x(i, r) }"), "thread:i:4 serial:r_j:4")
+      << "also where threads are left";
 }
 
 TEST(ThreadLoops, ColumnsAreAddedUpInParts) {
