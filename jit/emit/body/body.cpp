@@ -75,6 +75,7 @@ Emitted BodyEmitter::evaluate(ExprId id, const Point& point) {
     case Making::ComparedPosition:
       return position_comparison(id, *values_.find(operands[1 - node.position], point));
     case Making::CastForm: return form_cast(id, placed(context_, operands[0]));
+    case Making::Narrow: return coordinates_(id, point);
     case Making::Operation: break;
   }
   std::vector<Emitted> values;

@@ -319,12 +319,36 @@ Value* cast(Builder& b, VectorMath& math, DType from, DType to, Value* v) {
 
 }  // namespace
 
+namespace {
+
+// The number of 32 bits that one of 64 is made of, or that a constant fits; else null.
+Value* in_32_bits(Builder& b, Value* v) {
+  if (auto* widened = llvm::dyn_cast<llvm::SExtInst>(v);
+      widened && widened->getOperand(0)->getType()->isIntegerTy(32))
+    return widened->getOperand(0);
+  const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(v);
+  return constant && constant->getValue().isSignedIntN(32)
+             ? b.getInt32(static_cast<uint32_t>(constant->getSExtValue()))
+             : nullptr;
+}
+
+// GPUs compare 64 bits with two instructions.
+Value* compare_on_gpu(Builder& b, Op op, DType dtype, Values v) {
+  Value* const near[] = {in_32_bits(b, v[0]), in_32_bits(b, v[1])};
+  if (dtype == DType::Int64 && near[0] && near[1]) return compare(b, op, DType::Int32, near);
+  return compare(b, op, dtype, v);
+}
+
+}  // namespace
+
 Value* emit_operation(Builder& builder, VectorMath& math, Op op, DType operand, DType result,
                       Values values) {
   if (op == Op::Cast) return cast(builder, math, operand, result, values[0]);
   if (op == Op::Select) return builder.CreateSelect(values[0], values[1], values[2]);
   if (is_float(operand)) return float_operation(builder, math, op, values);
-  if (info(op).rule == TypeRule::Comparison) return compare(builder, op, operand, values);
+  if (info(op).rule == TypeRule::Comparison)
+    return math.features().gpu ? compare_on_gpu(builder, op, operand, values)
+                               : compare(builder, op, operand, values);
   if (operand == DType::Bool) return bool_operation(builder, op, values);
   return integer_operation(builder, math.features().gpu, op, operand, values);
 }

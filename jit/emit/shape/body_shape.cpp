@@ -114,6 +114,11 @@ class BodyAnalysis {
       node.inputs = inputs_of_read(id);
     } else if (is_form(id)) {
       node.making = Making::Form;
+    } else if (gpu_ && !node.dependence.lanes && pool_.dtype(id) == DType::Int64 &&
+               (op == Op::Min || op == Op::Max) && is_narrow(forms_, id)) {
+      node.making = Making::Narrow;
+      node.narrow = true;
+      node.inputs = narrow_inputs(forms_, id);
     } else if (info(op).rule == TypeRule::Comparison && is_form(operands[0]) &&
                is_form(operands[1])) {
       node.making = Making::ComparedForms;

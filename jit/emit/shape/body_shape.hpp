@@ -37,6 +37,7 @@ enum class Making : uint8_t {
   /// bits that is equal in all lanes.
   ComparedPosition,
   CastForm,  // a cast of an index
+  Narrow,    // a limited index that data decides, for a GPU: in 32 bits (narrow_coordinates.hpp)
 };
 
 struct BodyNode {
@@ -45,7 +46,7 @@ struct BodyNode {
   std::vector<ExprId> inputs;     // the nodes whose values its own is made of
   bool in_bounds = false;         // a read: wherever the axes are in their ranges
   bool in_shared_memory = false;  // a read: of what a block shares, wherever the nest's loops are
-  bool narrow = false;            // a coordinate: computed in 32 bits (narrow_coordinates.hpp)
+  bool narrow = false;            // a coordinate, or Making::Narrow: computed in 32 bits
   size_t position = 0;            // ComparedPosition: the operand that is it
   std::optional<Join> join;
 };

@@ -97,6 +97,25 @@ TEST(Coordinates, LimitedIndicesOfGpusAre32Bits) {
     }
 }
 
+// What is compared, or a sort's key, is limited as well.
+TEST(Coordinates, LimitedValuesOfGpusAre32Bits) {
+  if (!kEmulates) GTEST_SKIP() << "no emulator under sanitizers";
+  const std::string count = std::to_string(wild_numbers().size());
+  for (const char* value :
+       {"select(max(min(int64(floor(t(i))) + 1, 6), 0) == 3, 1.0, 2.0)",
+        "float(max(min(int64(t(i)), 6), 0) * 7 + max(min(int64(t(i)), 3), 1))"}) {
+    const Graph graph = parse_graph("def main(float(" + count + ") t) -> (y) { y(i) = " + value +
+                                    " where i in 0:" + count + " }");
+    const EmulatedProgram emulated(parallel(initial_program(graph, GpuMachine()), 0, 1));
+    const std::vector<Array> inputs{numbers(DType::Float32)};
+    const std::vector<Array> expected = interpret(graph, inputs), actual = emulated(inputs);
+    for (int64_t k = 0; k < expected[0].element_count(); ++k)
+      EXPECT_EQ(actual[0].at(k), expected[0].at(k)) << value << " of " << inputs[0].at(k);
+    EXPECT_EQ(emulated.ptx().find("min.s64"), std::string::npos) << value;
+    EXPECT_EQ(emulated.ptx().find("setp.eq.s64"), std::string::npos) << value;
+  }
+}
+
 // A choice among choices, each of which reads the one before twice.
 TEST(Coordinates, DeepChoices) {
   std::string index = "int64(t(i))";
