@@ -179,15 +179,18 @@ class RowFuser {
   // false, and nothing is attached, where one cannot be.
   bool attach_all(const std::vector<size_t>& stages, const std::vector<size_t>& axes) {
     const size_t host = stages.back();
+    const std::vector<Loop>& loops = nest_of_root(host).loops;
+    std::vector<size_t> order(loops.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    const auto inside = std::ranges::stable_partition(
+        order, [&](size_t l) { return std::ranges::binary_search(axes, loops[l].axis); });
+    const auto depth = static_cast<size_t>(inside.begin() - order.begin());
+    if (depth == 0 || depth == loops.size()) return false;
     Program before = program_;
-    std::vector<size_t> order = axes;
-    for (size_t l = 0; l < nest_of_root(host).loops.size(); ++l)
-      if (std::ranges::find(axes, l) == axes.end()) order.push_back(l);
     if (!std::ranges::is_sorted(order)) program_ = reorder(std::move(program_), host, order);
     size_t attached = 0;
     attach_producers(program_, producers_, host, [&](size_t stage) {
-      const bool taken =
-          std::ranges::binary_search(stages, stage) && attach_at(stage, host, axes.size());
+      const bool taken = std::ranges::binary_search(stages, stage) && attach_at(stage, host, depth);
       attached += taken ? 1 : 0;
       return taken;
     });

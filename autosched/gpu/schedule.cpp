@@ -120,7 +120,9 @@ Program invert_scatters_of(Program program, Context& context) {
   return invert_scatters(std::move(program), context.machine, context.choices);
 }
 
-Program factor_sums_of(Program program, Context&) { return factor_sums(std::move(program)); }
+Program factor_sums_of(Program program, Context& context) {
+  return factor_sums(std::move(program), context.machine);
+}
 
 Program fuse_columns_of(Program program, Context& context) {
   return fuse_columns(std::move(program), context.machine, context.choices);

@@ -4,9 +4,10 @@
 //   y[j, k] = sum over r, o < 2 of (v[j, r] * w[r, o] if I[r] + o == k, else 0)   becomes
 //   y[j, k] = sum over r of (v[j, r] * (w0[r, k] + w1[r, k]) if any has a term, else 0),
 //   wo[r, k] = w[r, o] if I[r] + o == k, else 0
-// Results that have no term at r do not see v[j, r], also where that is no number. Others are
-// rounded in another order, and v * (w0 + w1) overflows, or is no number, in other places than
-// v * w0 + v * w1.
+// Results that have no term at r do not see v[j, r], also where that is no number. What depends on
+// the axis is small (factored_sum.hpp), and the factors go around its sum one after the other, as
+// around itself before: nothing overflows that did not. Sums are rounded in another order; an
+// infinite factor times weights of which one is zero is no number before, and infinite then.
 #include <vector>
 
 #include "autosched/analysis/reads/factored_sum.hpp"
@@ -38,18 +39,18 @@ class Points {
   std::vector<ExprId> now_;
 };
 
-// Whether there is a term at any point of the axis, and the sum of the factors that depend on it.
+// Whether there is a term at any point of the axis, and the sum of the factor that depends on it.
 struct Sum {
   ExprId any, sum;
 };
-Sum sum_along(ExprPool& pool, const FactoredSum& terms, DType dtype, int64_t extent,
-              Points& points) {
-  const ExprId value = product_of(pool, terms.dependent, dtype);
+Sum sum_along(ExprPool& pool, const FactoredSum& terms, int64_t extent, Points& points) {
+  const DType dtype = pool.dtype(terms.value);
   const bool chooses = terms.condition.valid() && uses(pool, terms.condition, points.axis());
   Sum all;
   if (terms.condition.valid() && !chooses) all.any = points.at(terms.condition, 0);
   for (int64_t point = 0; point < extent; ++point) {
-    ExprId term = points.at(value, point);
+    ExprId term =
+        terms.dependent.valid() ? points.at(terms.dependent, point) : pool.constant(1, dtype);
     if (chooses) {
       const ExprId here = points.at(terms.condition, point);
       term = pool.select(here, term, pool.constant(0, dtype));
@@ -58,6 +59,24 @@ Sum sum_along(ExprPool& pool, const FactoredSum& terms, DType dtype, int64_t ext
     all.sum = all.sum.valid() ? pool.add(all.sum, term) : term;
   }
   return all;
+}
+
+// The value with the sum in place of what depends on the axis.
+ExprId around(ExprPool& pool, const FactoredSum& terms, ExprId sum, Points& points) {
+  if (!terms.dependent.valid()) return pool.mul(points.at(terms.value, 0), sum);
+  std::vector<ExprId> nodes;  // from the outermost one
+  for (ExprId node = terms.value; node != terms.dependent;
+       node = factor_along(pool, node, points.axis()))
+    nodes.push_back(node);
+  for (size_t k = nodes.size(); k-- > 0;) {
+    const ExprId inside = factor_along(pool, nodes[k], points.axis());
+    std::vector<ExprId> operands;
+    for (const ExprId operand :
+         std::vector(pool.operands(nodes[k]).begin(), pool.operands(nodes[k]).end()))
+      operands.push_back(operand == inside ? sum : points.at(operand, 0));
+    sum = pool.make(pool[nodes[k]].op, operands);
+  }
+  return sum;
 }
 
 }  // namespace
@@ -74,13 +93,12 @@ Program factor_out(Program program, size_t stage, size_t axis) {
   const size_t nodes = reachable(pool, sum.bodies).size();
   move.require(nodes <= kNodeLimit / static_cast<size_t>(extent), "its terms are too long");
   move.own_kernel("take it out before attaching it or others to it");
-  const DType dtype = pool.dtype(sum.bodies[0]);
   Points points(pool, sum.domain, axis);
-  const Sum along = sum_along(pool, terms, dtype, extent, points);
-  const ExprId invariant = points.at(product_of(pool, terms.invariant, dtype), 0);
-  sum.bodies = {pool.mul(invariant, along.sum)};
+  const Sum along = sum_along(pool, terms, extent, points);
+  sum.bodies = {around(pool, terms, along.sum, points)};
   if (along.any.valid())
-    sum.bodies = {pool.select(along.any, sum.bodies[0], pool.constant(0, dtype))};
+    sum.bodies = {
+        pool.select(along.any, sum.bodies[0], pool.constant(0, pool.dtype(sum.bodies[0])))};
   Domain box;
   box.extents = sum.domain.extents;
   box.extents.erase(box.extents.begin() + static_cast<std::ptrdiff_t>(axis));

@@ -48,14 +48,16 @@ Program substitute(Program program, std::span<const size_t> stages, const char* 
   std::vector<bool> affected(program.graph.stages.size(), false);
   for (size_t s = chosen.front(); s < program.graph.stages.size(); ++s) {
     Stage& stage = program.graph.stages[s];
+    const bool replaced = next != chosen.end() && *next == s;
     if (affected[s]) {
       substitution.apply(stage);
-      if (folds_ranges(program.target))  // before far indices are limited, which ranges decide, too
+      // Before far indices are limited, which ranges decide, too; once, in what is left.
+      if (folds_ranges(program.target) && !(replaced && vanish))
         for (ExprId& body : stage.bodies)
           body = folded_by_ranges(program.graph.pool, body, stage.domain.extents);
       near_indices(program.graph, stage);
     }
-    if (next == chosen.end() || *next != s) continue;
+    if (!replaced) continue;
     ++next;
     substitution.replace(stage);
     for (TensorId id : stage.results)

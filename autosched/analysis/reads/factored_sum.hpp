@@ -3,21 +3,29 @@
 #pragma once
 
 #include <cstddef>
+#include <vector>
 
 #include "autosched/program/program.hpp"
-#include "runtime/diff/rewrite/factors.hpp"
 
 namespace adjit::sched {
 
-/// A term is the product of both, where `condition` holds, else zero.
+/// A term is `value` where `condition` holds, else zero. All of `value` but the one factor
+/// `dependent` is the same along the axis: products, quotients and signs that go around it one
+/// after the other, as (x * dependent) / y.
 struct FactoredSum {
-  const char* refusal = nullptr;  // why the terms have no such factors; null where they have
+  const char* refusal = nullptr;  // why the terms have no such factor; null where they have
   ExprId condition;               // not valid: everywhere
-  diff::Product invariant;        // factors that do not depend on the axis: at least one
-  diff::Product dependent;        // those that do; none where the condition alone does
+  ExprId value;
+  ExprId dependent;               // not valid: the condition alone depends on the axis
+  std::vector<ExprId> invariant;  // the factors around it: at least one
 };
 
-/// The factors of a stage's terms, by an axis of its reduction.
-FactoredSum factored_sum(LoweredGraph& graph, const Stage& stage, size_t axis);
+/// The factors of a stage's terms, by an axis of its reduction. What depends on it is at most about
+/// 16 everywhere, as weights are, or no number: sums of it do not overflow where terms do not.
+FactoredSum factored_sum(const LoweredGraph& graph, const Stage& stage, size_t axis);
+
+/// Of the node with one operand that depends on the axis, that operand; not valid where the node is
+/// no product, quotient or sign of it.
+ExprId factor_along(const ExprPool& pool, ExprId node, size_t axis);
 
 }  // namespace adjit::sched

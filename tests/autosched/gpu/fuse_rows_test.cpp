@@ -164,6 +164,23 @@ def f(float(2, 16, 2, 64) x, float(2, 64, 2, 64) w) -> (d) {
   EXPECT_EQ(fused(graph, machine), "m d(s p)");
 }
 
+// An axis of one point has no loop.
+TEST(FuseRows, WindowsOfABatchOfOneAreRowsAsWell) {
+  GpuMachine machine = kNarrowGpu;
+  machine.multiprocessors = 8;
+  const Graph graph = parse_graph(R"(
+def f(float(1, 16, 4, 64) x) -> (d) {
+  s(i, j, k, l) +=! x(i, j + r - 2, k, l) * x(i, j + r - 2, k, l)
+    where i in 0:1, j in 0:16, k in 0:4, l in 0:64, r in 0:5, j + r >= 2, j + r <= 17
+  p(i, j, k, l) = x(i, j, k, l) * pow(s(i, j, k, l) + 1.0, -1.75)
+  d(i, j, k, l) +=! p(i, j - r + 2, k, l) * x(i, j, k, l)
+    where i in 0:1, j in 0:16, k in 0:4, l in 0:64, r in 0:5, j + 2 >= r, r + 13 >= j
+})");
+  EXPECT_EQ(fused(graph, machine), "d(s p)");
+  EXPECT_EQ(loops_text(fuse_rows(initial_program(graph, machine), machine), "d"),
+            "serial:k:4 serial:l:2 serial:l:32 serial:j:16 serial:r_m:5");
+}
+
 TEST(FuseRows, ChainsOfWindowsWithEmptyAndSingleAxesAreLeft) {
   for (const char* size : {"0", "1"}) {
     const std::string n = size;

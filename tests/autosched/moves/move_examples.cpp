@@ -73,7 +73,7 @@ constexpr MoveExample kExamples[] = {
 })",
      "[]", R"({"move": "unroll_reduction", "stage": "y"})"},
     {R"(def bins(float(16, 3) x, float(16) w, int64(16) n) -> (y) {
-  y(j, k) +=! select(n(r_i) + r_o == k, x(r_i, j) * select(r_o == 0, 1.0 - w(r_i), w(r_i)), 0.0)
+  y(j, k) +=! select(n(r_i) + r_o == k, x(r_i, j) * select(r_o == 0, 1.0 - tanh(w(r_i)), tanh(w(r_i))), 0.0)
     where j in 0:3, k in 0:4, r_i in 0:16, r_o in 0:2
 })",
      "[]", R"({"move": "factor_out", "stage": "y", "axis": 3})"},
