@@ -5,7 +5,7 @@
 #include <map>
 #include <optional>
 
-#include "autosched/program/graph_edit.hpp"
+#include "autosched/program/required_region.hpp"
 #include "runtime/graph/index_map.hpp"
 
 namespace adjit::sched {

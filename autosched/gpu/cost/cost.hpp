@@ -43,7 +43,7 @@ struct GpuKernelCost {
 
 struct GpuProgramCost {
   std::vector<GpuKernelCost>
-      kernels;              // in the order in which they first run, scans' steps in place
+      kernels;                    // in the order in which they first run, scans' steps in place
   double graph_microseconds = 0;  // launches of graphs, of which kernels are nodes
   double microseconds = 0;        // of one run: these, and all calls
 };
