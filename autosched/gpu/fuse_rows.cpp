@@ -107,6 +107,47 @@ bool has_reduction(const LoweredGraph& graph, const Nest& host) {
          });
 }
 
+int64_t bytes_of(const Program& program, size_t stage, std::span<const int64_t> spans) {
+  const size_t rank = program.graph.stages[stage].domain.output_rank;
+  const double points = points_of(spans.first(rank));
+  double bytes = 0;
+  for (TensorId id : program.graph.stages[stage].results)
+    bytes += points * static_cast<double>(size_of(program.graph.info(id).dtype));
+  return static_cast<int64_t>(std::min(bytes, 1e15));
+}
+
+// What goes through shared memory, at most, where threads reduce together: an element a thread,
+// of each of the lanes of neighbouring results. Nests do so one after the other.
+int64_t exchanged_bytes(const Program& program, size_t s) {
+  const Stage& stage = program.graph.stages[s];
+  if (!is_reduction(program.graph, s)) return 0;
+  const std::optional<size_t> along = contiguous_axis(program.graph, stage);
+  const bool lanes = along && *along < stage.domain.output_rank;
+  int64_t bytes = 0;
+  for (ExprId body : stage.bodies) {
+    const DType dtype = program.graph.pool.dtype(body);
+    const auto wide = static_cast<int64_t>(size_of(accumulator_of(dtype)));
+    bytes += wide * (lanes ? kAccessBits / 8 / static_cast<int64_t>(size_of(dtype)) : 1);
+  }
+  return kMostThreads * bytes;
+}
+int64_t exchanged_bytes(const Program& program, const Nest& host) {
+  int64_t bytes = exchanged_bytes(program, host.stage);
+  for (const Nest::Attached& attached : host.attached)
+    bytes = std::max(bytes, exchanged_bytes(program, attached.nest.stage));
+  return bytes;
+}
+
+int64_t result_bytes(const Program& program, const Nest& host) {
+  int64_t bytes = 0;
+  for (const Nest::Attached& attached : host.attached) {
+    const TensorId result = program.graph.stages[attached.nest.stage].results.front();
+    if (program.scopes[result.value] == Scope::Local)
+      bytes += bytes_of(program, attached.nest.stage, attached.nest.spans);
+  }
+  return bytes;
+}
+
 class RowFuser {
  public:
   RowFuser(Program program, const GpuMachine& machine, Choices& choices)
@@ -261,9 +302,10 @@ class RowFuser {
     if (where.refusal || !covers_exactly_once(program_, nest, depth, stage, where.region))
       return false;
     if (!may_reduce(stage, nest) || !pays(stage, nest, depth)) return false;
-    const int64_t bytes = result_bytes(nest) +
-                          (where.whole ? 0 : bytes_of(stage, where.region.spans)) +
-                          std::max(exchanged_bytes(nest), exchanged_bytes(stage));
+    const int64_t bytes =
+        result_bytes(program_, nest) +
+        (where.whole ? 0 : bytes_of(program_, stage, where.region.spans)) +
+        std::max(exchanged_bytes(program_, nest), exchanged_bytes(program_, stage));
     if (bytes > bytes_of_block(machine_)) return false;
     if (!choices_.keeps(Decision::ComputeAt, program_.graph, program_.graph.stages[stage]))
       return false;
@@ -289,47 +331,6 @@ class RowFuser {
     return (points(stage) + points(host.stage)) / blocks <= kPointsOfFewBlocks;
   }
 
-  int64_t bytes_of(size_t stage, std::span<const int64_t> spans) const {
-    const size_t rank = program_.graph.stages[stage].domain.output_rank;
-    const double points = points_of(spans.first(rank));
-    double bytes = 0;
-    for (TensorId id : program_.graph.stages[stage].results)
-      bytes += points * static_cast<double>(size_of(program_.graph.info(id).dtype));
-    return static_cast<int64_t>(std::min(bytes, 1e15));
-  }
-
-  // What goes through shared memory, at most, where threads reduce together: an element a thread,
-  // of each of the lanes of neighbouring results. Nests do so one after the other.
-  int64_t exchanged_bytes(size_t s) const {
-    const Stage& stage = program_.graph.stages[s];
-    if (!is_reduction(program_.graph, s)) return 0;
-    const std::optional<size_t> along = contiguous_axis(program_.graph, stage);
-    const bool lanes = along && *along < stage.domain.output_rank;
-    int64_t bytes = 0;
-    for (ExprId body : stage.bodies) {
-      const DType dtype = program_.graph.pool.dtype(body);
-      const auto wide = static_cast<int64_t>(size_of(accumulator_of(dtype)));
-      bytes += wide * (lanes ? kAccessBits / 8 / static_cast<int64_t>(size_of(dtype)) : 1);
-    }
-    return kMostThreads * bytes;
-  }
-  int64_t exchanged_bytes(const Nest& host) const {
-    int64_t bytes = exchanged_bytes(host.stage);
-    for (const Nest::Attached& attached : host.attached)
-      bytes = std::max(bytes, exchanged_bytes(attached.nest.stage));
-    return bytes;
-  }
-
-  int64_t result_bytes(const Nest& host) const {
-    int64_t bytes = 0;
-    for (const Nest::Attached& attached : host.attached) {
-      const TensorId result = program_.graph.stages[attached.nest.stage].results.front();
-      if (program_.scopes[result.value] == Scope::Local)
-        bytes += bytes_of(attached.nest.stage, attached.nest.spans);
-    }
-    return bytes;
-  }
-
   // Short rows leave threads idle: a block takes several, if all multiprocessors have some. Where
   // memory is contiguous across rows, it takes as many as threads read at once; false where it
   // cannot.
@@ -344,8 +345,9 @@ class RowFuser {
     for (size_t l = depth; l < nest.loops.size(); ++l)
       row *= static_cast<double>(nest.loops[l].trips);
     for (const Nest::Attached& a : nest.attached) row = std::max(row, points_of(a.nest.spans));
-    const auto fits = static_cast<double>(bytes_of_block(machine_) - exchanged_bytes(nest)) /
-                      static_cast<double>(std::max<int64_t>(result_bytes(nest), 1));
+    const auto fits =
+        static_cast<double>(bytes_of_block(machine_) - exchanged_bytes(program_, nest)) /
+        static_cast<double>(std::max<int64_t>(result_bytes(program_, nest), 1));
     double most = std::min(static_cast<double>(kBlockPoints) / row,
                            blocks / static_cast<double>(machine_.multiprocessors));
     const std::optional<size_t> along =
