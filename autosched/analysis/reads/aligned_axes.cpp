@@ -11,10 +11,11 @@
 namespace adjit::sched {
 namespace {
 
-// The axis of the last stage that each dimension of a stage's results stands at.
+// For each dimension of a stage's results, the axis of the last stage that it follows; nullopt: it
+// follows none.
 using Places = std::vector<std::optional<size_t>>;
 
-// Of what is read there by a stage of these places.
+// The places of a tensor that a stage with the places `own` reads.
 Places places_of(const Graph& graph, const Stage& stage, const Places& own, ExprId read) {
   const IndexMap map = index_map(graph.pool, graph.pool.read_index(read), stage.domain);
   Places there(map.forms.size());

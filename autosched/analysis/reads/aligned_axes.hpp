@@ -19,10 +19,10 @@ struct AlignedAxes {
   std::vector<size_t> stages;  // that it is made of, and the stage itself; ascending
 };
 
-/// Of a stage with all the stages behind its reads that `takes_part` holds for; those behind
-/// another one are not asked for. An axis is aligned where each of these stages has a dimension
-/// that is read at that axis alone, on every way to the stage. `producers`: of each tensor
-/// (defining_stages). Linear in the stages and their reads.
+/// The aligned axes of a stage and of all stages that it is made of for which `takes_part` holds;
+/// what lies behind another one is not looked at. An axis is aligned where each of these stages has
+/// a dimension that is read at that axis alone, on every way to the stage. `producers`: of each
+/// tensor (defining_stages). Linear in the stages and their reads.
 AlignedAxes aligned_axes(const LoweredGraph& graph, std::span<const size_t> producers, size_t stage,
                          const std::function<bool(size_t)>& takes_part);
 

@@ -22,7 +22,8 @@ namespace {
 // from memory (63 TFLOP/s, 3 TB/s), since threads share what they read.
 constexpr double kContractionReuse = 8;  // of each operand's elements
 
-// Terms that threads do not share, since they would wait for each other: a guess, too.
+// Fewer terms threads do not share, since they would wait for each other: a guess, too (finding
+// 0112).
 constexpr int64_t kShortReduction = 8;
 
 struct AxisThreads {

@@ -124,22 +124,38 @@ TEST(FuseRows, TermsThatNeighboursShareAreNotARowsOwn) {
       2u);
 }
 
-// A response normalised over neighbouring channels, and an interpolated image's gradient: windows
-// move along one axis, and a block has all that its points of the others need.
-TEST(FuseRows, StagesOfWindowsAreRowsOfTheOtherAxes) {
+// The gradient of a response that is normalised over five neighbouring channels, times what `last`
+// says; windows move along j alone.
+Graph normalised_channels(const std::string& batch, const std::string& inputs = "",
+                          const std::string& before = "",
+                          const std::string& last = "x(i, j, k, l)") {
+  const std::string shape = batch + ", 16, 4, 64",
+                    axes = "i in 0:" + batch + ", j in 0:16, k in 0:4, l in 0:64, r in 0:5";
+  return parse_graph(
+      "def f(float(" + shape + ") x" + inputs + ") -> (d) {\n" + before +
+      "  s(i, j, k, l) +=! x(i, j + r - 2, k, l) * x(i, j + r - 2, k, l)\n    where " + axes +
+      ", j + r >= 2, j + r <= 17\n" +
+      "  p(i, j, k, l) = x(i, j, k, l) * pow(s(i, j, k, l) + 1.0, -1.75)\n"
+      "  d(i, j, k, l) +=! p(i, j - r + 2, k, l) * " +
+      last + "\n    where " + axes + ", j + 2 >= r, r + 13 >= j\n}");
+}
+
+GpuMachine eight_multiprocessors() {
   GpuMachine machine = kNarrowGpu;
   machine.multiprocessors = 8;
-  const Graph channels = parse_graph(R"(
-def f(float(2, 16, 2, 64) x, float(2, 16, 2, 64) g) -> (d) {
-  s(i, j, k, l) +=! x(i, j + r - 2, k, l) * x(i, j + r - 2, k, l)
-    where i in 0:2, j in 0:16, k in 0:2, l in 0:64, r in 0:5, j + r >= 2, j + r <= 17
-  p(i, j, k, l) = g(i, j, k, l) * x(i, j, k, l) * pow(s(i, j, k, l) + 1.0, -1.75)
-  d(i, j, k, l) +=! p(i, j - r + 2, k, l) * x(i, j, k, l)
-    where i in 0:2, j in 0:16, k in 0:2, l in 0:64, r in 0:5, j + 2 >= r, r + 13 >= j
-})");
-  EXPECT_EQ(fused(channels, machine), "d(s p)");
-  EXPECT_EQ(loops_text(fuse_rows(initial_program(channels, machine), machine), "d"),
-            "serial:i:2 serial:k:2 serial:l:2 serial:l:32 serial:j:16 serial:r_m:5");
+  return machine;
+}
+
+// A block has all that its points of the other axes need; a batch of one has no loop.
+TEST(FuseRows, StagesOfWindowsAreRowsOfTheOtherAxes) {
+  const GpuMachine machine = eight_multiprocessors();
+  for (const char* batch : {"2", "1"}) {
+    const Graph channels = normalised_channels(batch);
+    EXPECT_EQ(fused(channels, machine), "d(s p)");
+    const std::string images = batch == std::string("1") ? "" : "serial:i:2 ";
+    EXPECT_EQ(loops_text(fuse_rows(initial_program(channels, machine), machine), "d"),
+              images + "serial:k:4 serial:l:2 serial:l:32 serial:j:16 serial:r_m:5");
+  }
   const Graph image = parse_graph(R"(
 def f(float(2, 4, 32, 128) g) -> (d) {
   a(i, j, k, l) +=! g(i, j, k, 2 * l + r) where i in 0:2, j in 0:4, k in 0:32, l in 0:64, r in 0:2
@@ -148,37 +164,11 @@ def f(float(2, 4, 32, 128) g) -> (d) {
   EXPECT_EQ(fused(image, machine), "d(a)");
 }
 
-// A mean has fewer points than blocks: the kernel that was priced does not have it.
-TEST(FuseRows, WhatHasFewPointsIsNoRowOfWindows) {
-  GpuMachine machine = kNarrowGpu;
-  machine.multiprocessors = 8;
-  const Graph graph = parse_graph(R"(
-def f(float(2, 16, 2, 64) x, float(2, 64, 2, 64) w) -> (d) {
-  m(i, k, l) +=! w(i, r, k, l)
-  s(i, j, k, l) +=! x(i, j + r - 2, k, l) * x(i, j + r - 2, k, l)
-    where i in 0:2, j in 0:16, k in 0:2, l in 0:64, r in 0:5, j + r >= 2, j + r <= 17
-  p(i, j, k, l) = x(i, j, k, l) * pow(s(i, j, k, l) + 1.0, -1.75)
-  d(i, j, k, l) +=! p(i, j - r + 2, k, l) * m(i, k, l)
-    where i in 0:2, j in 0:16, k in 0:2, l in 0:64, r in 0:5, j + 2 >= r, r + 13 >= j
-})");
-  EXPECT_EQ(fused(graph, machine), "m d(s p)");
-}
-
-// An axis of one point has no loop.
-TEST(FuseRows, WindowsOfABatchOfOneAreRowsAsWell) {
-  GpuMachine machine = kNarrowGpu;
-  machine.multiprocessors = 8;
-  const Graph graph = parse_graph(R"(
-def f(float(1, 16, 4, 64) x) -> (d) {
-  s(i, j, k, l) +=! x(i, j + r - 2, k, l) * x(i, j + r - 2, k, l)
-    where i in 0:1, j in 0:16, k in 0:4, l in 0:64, r in 0:5, j + r >= 2, j + r <= 17
-  p(i, j, k, l) = x(i, j, k, l) * pow(s(i, j, k, l) + 1.0, -1.75)
-  d(i, j, k, l) +=! p(i, j - r + 2, k, l) * x(i, j, k, l)
-    where i in 0:1, j in 0:16, k in 0:4, l in 0:64, r in 0:5, j + 2 >= r, r + 13 >= j
-})");
-  EXPECT_EQ(fused(graph, machine), "d(s p)");
-  EXPECT_EQ(loops_text(fuse_rows(initial_program(graph, machine), machine), "d"),
-            "serial:k:4 serial:l:2 serial:l:32 serial:j:16 serial:r_m:5");
+// A mean has few results: the kernel that is priced does not have it.
+TEST(FuseRows, WhatHasFewResultsIsNoRowOfWindows) {
+  const Graph graph = normalised_channels("2", ", float(2, 64, 4, 64) w",
+                                          "  m(i, k, l) +=! w(i, r, k, l)\n", "m(i, k, l)");
+  EXPECT_EQ(fused(graph, eight_multiprocessors()), "m d(s p)");
 }
 
 TEST(FuseRows, ChainsOfWindowsWithEmptyAndSingleAxesAreLeft) {
